@@ -1,0 +1,100 @@
+"""Ratings of people, imports and models alike. Written only by `annotation.services.recording`."""
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from apps.common.models import TimeStamped
+from apps.corpus.models import Turn
+from apps.frameworks.models import Dimension
+from apps.studies.models import Item, Rater
+
+
+class Rating(TimeStamped):
+    """One rater's value for one item on one dimension, or that they cannot tell. Never cascaded away."""
+
+    item = models.ForeignKey(Item, on_delete=models.PROTECT, related_name="ratings")
+    rater = models.ForeignKey(Rater, on_delete=models.PROTECT, related_name="ratings")
+    dimension = models.ForeignKey(Dimension, on_delete=models.PROTECT, related_name="ratings")
+    value = models.FloatField(null=True, blank=True)
+    cannot_tell = models.BooleanField(default=False)
+    comment = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ["item", "rater", "dimension"]
+        constraints = [
+            models.UniqueConstraint(fields=["item", "rater", "dimension"], name="annotation_rating_once"),
+            models.CheckConstraint(
+                condition=Q(value__isnull=False, cannot_tell=False) | Q(value__isnull=True, cannot_tell=True),
+                name="annotation_rating_value_or_cannot_tell",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        value = "cannot tell" if self.value is None else f"{self.value:g}"
+        return f"{self.rater_id} on {self.item_id}/{self.dimension_id}: {value}"
+
+
+class RatingEvent(models.Model):
+    """One change of a rating, the first included: what it became, when, and by whose hand."""
+
+    rating = models.ForeignKey(Rating, on_delete=models.PROTECT, related_name="events")
+    at = models.DateTimeField(default=timezone.now, editable=False)
+    value = models.FloatField(null=True, blank=True)
+    cannot_tell = models.BooleanField(default=False)
+    comment = models.TextField(blank=True)
+    actor = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT, related_name="rating_events"
+    )
+    origin = models.CharField(max_length=20, help_text="screen, import, model ...")
+
+    class Meta:
+        ordering = ["rating", "pk"]
+
+    def __str__(self) -> str:
+        return f"{self.at:%Y-%m-%d %H:%M:%S} rating {self.rating_id}"
+
+
+class Draw(models.Model):
+    """One of several answers from which a model's rating is made."""
+
+    rating = models.ForeignKey(Rating, on_delete=models.PROTECT, related_name="draws")
+    index = models.PositiveSmallIntegerField()
+    value = models.FloatField(null=True, blank=True)
+    cannot_tell = models.BooleanField(default=False)
+    rationale = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ["rating", "index"]
+        constraints = [models.UniqueConstraint(fields=["rating", "index"], name="annotation_draw_index")]
+
+    def __str__(self) -> str:
+        return f"draw {self.index} of rating {self.rating_id}"
+
+
+class Evidence(models.Model):
+    """A quote that supports a rating: half-open offsets in Unicode code points of the stored turn text.
+
+    A quote that was not found in the conversation is kept, without a turn.
+    """
+
+    rating = models.ForeignKey(Rating, on_delete=models.PROTECT, related_name="evidence")
+    quote = models.TextField()
+    turn = models.ForeignKey(Turn, null=True, blank=True, on_delete=models.PROTECT, related_name="evidence")
+    start = models.PositiveIntegerField(null=True, blank=True)
+    end = models.PositiveIntegerField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["rating", "pk"]
+        verbose_name_plural = "evidence"
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(turn__isnull=True, start__isnull=True, end__isnull=True)
+                | Q(turn__isnull=False, start__isnull=False, end__gt=models.F("start")),
+                name="annotation_evidence_found_or_not",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.quote[:60]

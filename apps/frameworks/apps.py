@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class FrameworksConfig(AppConfig):
+    name = "apps.frameworks"
+    label = "frameworks"

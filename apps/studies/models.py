@@ -1,0 +1,256 @@
+"""The design of a study: what is rated, by whom, on which frameworks."""
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from apps.accounts.models import User
+from apps.common.models import TimeStamped
+from apps.corpus.models import Conversation, Dataset
+from apps.frameworks.models import Framework
+
+
+class StudyStatus(models.TextChoices):
+    DRAFT = "draft", _("Draft")
+    ACTIVE = "active", _("Active")
+    CLOSED = "closed", _("Closed")
+
+
+class MemberRole(models.TextChoices):
+    """What a person may do in one study."""
+
+    OWNER = "owner", _("Owner")
+    RESEARCHER = "researcher", _("Researcher")
+    RATER = "rater", _("Rater")
+
+
+class RaterKind(models.TextChoices):
+    EXPERT = "expert", _("Expert")
+    CROWD = "crowd", _("Crowd")
+    LLM = "llm", _("Language model")
+    SELF = "self", _("Self-report")
+    REFERENCE = "reference", _("Reference")
+    BASELINE = "baseline", _("Baseline")
+
+
+class ItemRole(models.TextChoices):
+    MAIN = "main", _("Main")
+    PRACTICE = "practice", _("Practice")
+    GOLD = "gold", _("Gold")
+    ATTENTION = "attention", _("Attention check")
+    REPEAT = "repeat", _("Repeat")
+
+
+class AssignmentState(models.TextChoices):
+    ASSIGNED = "assigned", _("Assigned")
+    IN_PROGRESS = "in_progress", _("In progress")
+    SUBMITTED = "submitted", _("Submitted")
+    SKIPPED = "skipped", _("Skipped")
+    LAPSED = "lapsed", _("Lapsed")
+    SURPLUS = "surplus", _("Surplus")
+
+
+class ExclusionReason(models.TextChoices):
+    HAND = "hand", _("Decided by hand")
+    RULE = "rule", _("Quality rule")
+    LEAKAGE = "leakage", _("Shown to the model as an example")
+
+
+class StudyQuerySet(models.QuerySet["Study"]):
+    def visible_to(self, user: User) -> "StudyQuerySet":
+        """Studies the person may know of: every one for admins, else those they are a member of."""
+        if user.is_admin:
+            return self.all()
+        return self.filter(memberships__user=user) if user.is_active else self.none()
+
+    def readable_by(self, user: User) -> "StudyQuerySet":
+        """Studies whose design and results the person works with: as owner, researcher, or admin."""
+        if user.is_admin:
+            return self.all()
+        return self.visible_to(user).filter(memberships__role__in=[MemberRole.OWNER, MemberRole.RESEARCHER])
+
+
+class Study(TimeStamped):
+    """One reliability study."""
+
+    slug = models.SlugField(max_length=80, unique=True)
+    title = models.CharField(max_length=200)
+    description = models.TextField(blank=True)
+    instructions = models.TextField(blank=True, help_text="Shown to raters, in Markdown")
+    content_warning = models.TextField(blank=True)
+    support_contact = models.TextField(blank=True)
+    status = models.CharField(max_length=10, choices=StudyStatus, default=StudyStatus.DRAFT)
+    discussion_open = models.BooleanField(default=False, help_text="Raters may see each other's ratings")
+    model_scores_sealed = models.BooleanField(default=True, help_text="People do not see the models' scores yet")
+    local_only = models.BooleanField(default=False, help_text="No text may leave this machine")
+    allow_evidence = models.BooleanField(default=True)
+    allow_comments = models.BooleanField(default=True)
+    allow_cannot_tell = models.BooleanField(default=True)
+    exclusion_reopens_slots = models.BooleanField(default=True)
+    seed = models.PositiveIntegerField(default=2026, help_text="Seeds sampling, order and resampling")
+
+    objects = StudyQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["title", "pk"]
+        verbose_name_plural = "studies"
+
+    def __str__(self) -> str:
+        return self.title
+
+
+class Membership(TimeStamped):
+    """A person's part in a study."""
+
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="memberships")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="memberships")
+    role = models.CharField(max_length=10, choices=MemberRole)
+
+    class Meta:
+        ordering = ["study", "pk"]
+        constraints = [models.UniqueConstraint(fields=["study", "user"], name="studies_membership_user")]
+
+    def __str__(self) -> str:
+        return f"{self.user} as {self.role} of {self.study}"
+
+
+class Block(TimeStamped):
+    """A dataset paired with the frameworks it is rated on."""
+
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="blocks")
+    slug = models.SlugField(max_length=80)
+    title = models.CharField(max_length=200)
+    position = models.PositiveSmallIntegerField()
+    dataset = models.ForeignKey(Dataset, on_delete=models.PROTECT, related_name="blocks")
+    frameworks = models.ManyToManyField(Framework, through="BlockFramework", related_name="blocks")
+    sample_size = models.PositiveIntegerField(null=True, blank=True, help_text="Empty: the whole dataset")
+    overlap = models.PositiveIntegerField(null=True, blank=True, help_text="Raters for each item; empty: every rater")
+
+    class Meta:
+        ordering = ["study", "position"]
+        constraints = [
+            models.UniqueConstraint(fields=["study", "slug"], name="studies_block_slug"),
+            models.UniqueConstraint(fields=["study", "position"], name="studies_block_position"),
+        ]
+
+    def __str__(self) -> str:
+        return self.title
+
+
+class BlockFramework(models.Model):
+    """A framework used in a block, in its place on the rating screen. The version is fixed here."""
+
+    block = models.ForeignKey(Block, on_delete=models.PROTECT, related_name="block_frameworks")
+    framework = models.ForeignKey(Framework, on_delete=models.PROTECT, related_name="block_frameworks")
+    position = models.PositiveSmallIntegerField()
+
+    class Meta:
+        ordering = ["block", "position"]
+        constraints = [
+            models.UniqueConstraint(fields=["block", "framework"], name="studies_blockframework_once"),
+            models.UniqueConstraint(fields=["block", "position"], name="studies_blockframework_position"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.framework} in {self.block}"
+
+
+class Item(TimeStamped):
+    """A conversation in a block."""
+
+    block = models.ForeignKey(Block, on_delete=models.PROTECT, related_name="items")
+    conversation = models.ForeignKey(Conversation, on_delete=models.PROTECT, related_name="items")
+    role = models.CharField(max_length=10, choices=ItemRole, default=ItemRole.MAIN)
+    position = models.PositiveIntegerField()
+
+    class Meta:
+        ordering = ["block", "position"]
+        constraints = [
+            models.UniqueConstraint(fields=["block", "conversation", "role"], name="studies_item_conversation_role"),
+            models.UniqueConstraint(fields=["block", "position"], name="studies_item_position"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.conversation} in {self.block}"
+
+
+class Rater(TimeStamped):
+    """Somebody or something that rates in one study. The name is a pseudonym: tables and exports show only it."""
+
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="raters")
+    name = models.CharField(max_length=80, help_text="Pseudonym, for example expert1")
+    kind = models.CharField(max_length=10, choices=RaterKind)
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT, related_name="raters"
+    )
+    is_aggregate = models.BooleanField(default=False, help_text="Its values are means or medians of several raters")
+    is_simulated = models.BooleanField(default=False, help_text="Made up for a demonstration")
+    source = models.TextField(blank=True, help_text="Where the ratings come from, for imported raters")
+    left_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["study", "kind", "name"]
+        constraints = [
+            models.UniqueConstraint(fields=["study", "name"], name="studies_rater_name"),
+            models.UniqueConstraint(
+                fields=["study", "user"], condition=Q(user__isnull=False), name="studies_rater_user"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Assignment(TimeStamped):
+    """An item given to a rater: reserved, worked on, done."""
+
+    rater = models.ForeignKey(Rater, on_delete=models.PROTECT, related_name="assignments")
+    item = models.ForeignKey(Item, on_delete=models.PROTECT, related_name="assignments")
+    state = models.CharField(max_length=12, choices=AssignmentState, default=AssignmentState.ASSIGNED)
+    position = models.PositiveIntegerField(help_text="Order for this rater")
+    reserved_until = models.DateTimeField(null=True, blank=True)
+    started_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+    wall_seconds = models.FloatField(default=0)
+    active_seconds = models.FloatField(default=0)
+    skip_reason = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ["rater", "position"]
+        constraints = [models.UniqueConstraint(fields=["rater", "item"], name="studies_assignment_once")]
+        indexes = [models.Index(fields=["item", "state"])]
+
+    def __str__(self) -> str:
+        return f"{self.item} for {self.rater}: {self.state}"
+
+
+class ExclusionQuerySet(models.QuerySet["Exclusion"]):
+    def in_force(self) -> "ExclusionQuerySet":
+        return self.filter(reverted_at=None)
+
+
+class Exclusion(models.Model):
+    """A rater, or a rater's ratings of one item, left out of every statistic: visibly, and reversibly."""
+
+    rater = models.ForeignKey(Rater, on_delete=models.PROTECT, related_name="exclusions")
+    item = models.ForeignKey(Item, null=True, blank=True, on_delete=models.PROTECT, related_name="exclusions")
+    reason = models.CharField(max_length=10, choices=ExclusionReason)
+    explanation = models.TextField(blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT, related_name="exclusions_made"
+    )
+    reverted_at = models.DateTimeField(null=True, blank=True)
+    reverted_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT, related_name="exclusions_reverted"
+    )
+
+    objects = ExclusionQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["rater", "pk"]
+
+    def __str__(self) -> str:
+        what = "every item" if self.item_id is None else str(self.item)
+        return f"{self.rater} excluded from {what}: {self.get_reason_display()}"

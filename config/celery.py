@@ -1,0 +1,37 @@
+"""The Celery application, and the heartbeat by which a page knows that a worker is alive."""
+
+import os
+from typing import Any
+
+import kombu.transport
+from celery import Celery, bootsteps
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+kombu.transport.TRANSPORT_ALIASES["accordfs"] = "config.broker:Transport"
+
+HEARTBEAT_SECONDS = 10.0
+
+
+class Heartbeat(bootsteps.StartStopStep):  # type: ignore[misc]
+    """Writes "seen now" for this worker every ten seconds; works on every broker, unlike `inspect ping`."""
+
+    requires = {"celery.worker.components:Timer"}
+
+    def start(self, worker: Any) -> None:
+        self.timer = worker.timer.call_repeatedly(HEARTBEAT_SECONDS, self.beat, (worker,))
+        self.beat(worker)
+
+    def stop(self, worker: Any) -> None:
+        self.timer.cancel()
+
+    def beat(self, worker: Any) -> None:
+        # Imported late: this module is loaded before Django's apps are.
+        from apps.common.services.heartbeats import record_heartbeat
+
+        record_heartbeat(worker=worker.hostname, process_id=os.getpid())
+
+
+app = Celery("accord")
+app.config_from_object("django.conf:settings", namespace="CELERY")
+app.autodiscover_tasks()
+app.steps["worker"].add(Heartbeat)

@@ -1,0 +1,21 @@
+"""Settings of the tests: the real ones, less what only costs time or needs a built site."""
+
+import os
+import tempfile
+
+os.environ.setdefault("ACCORD_VAR", tempfile.mkdtemp(prefix="accord-test-"))
+
+from config.settings import *  # noqa: F403
+from config.settings import STORAGES
+
+SECRET_KEY = "tests only"  # noqa: S105
+ALLOWED_HOSTS = ["*"]
+DEBUG = False
+# The live server finds static files by their source names.
+STORAGES = STORAGES | {"staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}}
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
+CELERY_TASK_ALWAYS_EAGER = True
+CELERY_TASK_EAGER_PROPAGATES = True
+CELERY_BROKER_URL = "memory://"
+CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, str] = {}

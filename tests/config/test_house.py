@@ -1,0 +1,28 @@
+"""Rules of the house that no other tool checks."""
+
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+EMPTY_NAMES = {"utils.py", "helpers.py", "misc.py", "common.py", "base.py"}
+
+
+def tracked_files() -> list[Path]:
+    listing = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return [Path(line) for line in listing.stdout.splitlines()]
+
+
+def test_no_module_has_a_name_that_says_nothing():
+    assert [path for path in tracked_files() if path.name in EMPTY_NAMES] == []
+
+
+def test_every_app_has_its_folder_of_tests():
+    apps = {path.name for path in (ROOT / "apps").iterdir() if (path / "__init__.py").exists()}
+    tested = {path.name for path in (ROOT / "tests").iterdir() if list(path.glob("test_*.py"))}
+    assert apps - tested == set()
