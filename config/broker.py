@@ -19,14 +19,14 @@ from kombu.utils.json import dumps, loads
 class Channel(filesystem.Channel):
     """One connection's view of the folder."""
 
-    def _put(self, queue: str, payload: dict[str, Any], **kwargs: Any) -> None:
+    def _put(self, queue: str, payload: dict[str, Any], **kwargs: Any) -> None:  # type: ignore[override]
         name = f"{time.time_ns():020d}_{uuid4().hex}.{queue}.msg"
         folder = Path(self.data_folder_out)
         hidden = folder / f".{name}"
         hidden.write_text(dumps(payload), encoding="utf-8")
         os.replace(hidden, folder / name)
 
-    def _get(self, queue: str) -> dict[str, Any]:
+    def _get(self, queue: str, timeout: float | None = None) -> Any:
         for name in self._waiting(queue):
             claimed = Path(self.processed_folder) / name
             try:

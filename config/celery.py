@@ -12,10 +12,10 @@ kombu.transport.TRANSPORT_ALIASES["accordfs"] = "config.broker:Transport"
 HEARTBEAT_SECONDS = 10.0
 
 
-class Heartbeat(bootsteps.StartStopStep):  # type: ignore[misc]
+class Heartbeat(bootsteps.StartStopStep):
     """Writes "seen now" for this worker every ten seconds; works on every broker, unlike `inspect ping`."""
 
-    requires = {"celery.worker.components:Timer"}
+    requires = ("celery.worker.components:Timer",)
 
     def start(self, worker: Any) -> None:
         self.timer = worker.timer.call_repeatedly(HEARTBEAT_SECONDS, self.beat, (worker,))

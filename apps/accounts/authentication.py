@@ -31,7 +31,7 @@ class ApiKeyAuthentication(BaseAuthentication):
         return self.keyword
 
 
-class ApiKeyScheme(OpenApiAuthenticationExtension):
+class ApiKeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
     """Tells the OpenAPI page how a request is signed."""
 
     target_class = ApiKeyAuthentication

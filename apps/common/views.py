@@ -8,7 +8,7 @@ from kombu.exceptions import OperationalError
 
 from apps.common.services.heartbeats import is_worker_alive
 
-BROKER_TIMEOUT_SECONDS = 2.0
+BROKER_TIMEOUT_SECONDS = 2
 
 
 @require_safe

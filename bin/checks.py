@@ -1,0 +1,109 @@
+"""Runs the checks of bin/test one after another, and sums up what failed and what could not run."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from urllib.parse import urlparse
+
+ROOT = Path(__file__).resolve().parent.parent
+BIN = Path(sys.executable).parent
+POSTGRES = os.environ.get("TEST_DATABASE_URL") or "postgres://accord:accord@127.0.0.1:5432/accord"
+REDIS = os.environ.get("TEST_REDIS_URL") or "redis://127.0.0.1:6379/15"
+REQUIRED = os.environ.get("REQUIRE_SERVICES") == "1"
+
+
+def is_listening(url: str) -> bool:
+    parts = urlparse(url)
+    try:
+        with socket.create_connection((parts.hostname or "127.0.0.1", parts.port or 0), timeout=2):
+            return True
+    except OSError:
+        return False
+
+
+def environment(**extra: str) -> dict[str, str]:
+    """The caller's, less what would point the tests at a real installation."""
+    inherited = {
+        key: value for key, value in os.environ.items() if key not in {"DATABASE_URL", "REDIS_URL", "SECRET_KEY"}
+    }
+    inherited["PATH"] = f"{BIN}{os.pathsep}{inherited.get('PATH', '')}"
+    return inherited | {"TEST_DATABASE_URL": POSTGRES, "TEST_REDIS_URL": REDIS} | extra
+
+
+def templates() -> list[str]:
+    return sorted(str(path.relative_to(ROOT)) for path in (ROOT / "templates").rglob("*.html"))
+
+
+def pytest(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "pytest", "-n", "auto", "--dist", "loadgroup", *arguments]
+
+
+def static_checks(var: str) -> list[tuple[str, list[str], dict[str, str]]]:
+    manage = [sys.executable, "manage.py"]
+    env = environment(ACCORD_VAR=var)
+    return [
+        ("style", ["ruff", "check", "."], env),
+        ("format", ["ruff", "format", "--check", "."], env),
+        ("templates", ["djade", "--check", "--target-version", "5.2", *templates()], env),
+        ("types", ["mypy"], env),
+        ("layers", ["lint-imports"], env),
+        ("system checks", [*manage, "check", "--fail-level", "WARNING"], env),
+        ("migrations", [*manage, "makemigrations", "--check", "--dry-run"], env),
+        ("API schema", [*manage, "spectacular", "--validate", "--fail-on-warn", "--file", os.devnull], env),
+    ]
+
+
+def run(name: str, command: list[str], env: dict[str, str]) -> bool:
+    print(f"\n== {name}: {' '.join(command[:6])}{' ...' if len(command) > 6 else ''}", flush=True)
+    begun = time.monotonic()
+    passed = subprocess.run(command, cwd=ROOT, env=env, check=False).returncode == 0
+    print(f"== {name}: {'passed' if passed else 'FAILED'} in {time.monotonic() - begun:.0f} s", flush=True)
+    return passed
+
+
+def missing_services() -> list[str]:
+    """One sentence for each thing that is not there, with what could not run for it."""
+    data = Path(os.environ.get("ACCORD_TEST_DATA") or ROOT.parent / "shared" / "data")
+    checks = [
+        (is_listening(POSTGRES), f"PostgreSQL does not answer ({place(POSTGRES)}): the suite ran on SQLite only"),
+        (is_listening(REDIS), f"Redis does not answer ({place(REDIS)}): its tests were skipped"),
+        (shutil.which("chromium") is not None, "chromium is not installed: the browser tests were skipped"),
+        (data.is_dir(), f"the public data is not at {data} (ACCORD_TEST_DATA): its tests were skipped"),
+    ]
+    return [sentence for present, sentence in checks if not present]
+
+
+def place(url: str) -> str:
+    parts = urlparse(url)
+    return f"{parts.hostname}:{parts.port}"
+
+
+def everything() -> int:
+    missing = missing_services()
+    failed = []
+    with tempfile.TemporaryDirectory(prefix="accord-checks-") as var:
+        suites = [("tests on SQLite", pytest(), environment())]
+        if is_listening(POSTGRES):
+            suites.append(("tests on PostgreSQL", pytest(), environment(DATABASE_URL=POSTGRES)))
+        failed = [name for name, command, env in static_checks(var) + suites if not run(name, command, env)]
+    print("\n" + "=" * 60)
+    for sentence in missing:
+        print(f"{'FAILED' if REQUIRED else 'not run'}: {sentence}")
+    print(f"failed: {', '.join(failed)}" if failed else "every check that ran has passed")
+    return 1 if failed or (REQUIRED and missing) else 0
+
+
+def main() -> int:
+    if len(sys.argv) == 1:
+        return everything()
+    command = [sys.executable, "-m", "pytest", *sys.argv[1:]]
+    return subprocess.run(command, cwd=ROOT, env=environment(), check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,198 @@
+"""Prepares the site, then keeps its processes alive until Ctrl-C. Standard library only; started by bin/start."""
+
+import contextlib
+import ipaddress
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+
+ROOT = Path(__file__).resolve().parent.parent
+VAR = Path(os.environ.get("ACCORD_VAR") or ROOT / "var").resolve()
+HOST = os.environ.get("HOST") or "127.0.0.1"
+PORT = os.environ.get("PORT") or "8000"
+START_TIMEOUT_SECONDS = 60
+STOP_TIMEOUT_SECONDS = 20
+RESTART_PAUSE_SECONDS = 2
+
+
+@dataclass
+class Service:
+    """One process of the site, in a process group of its own so that its children end with it."""
+
+    name: str
+    command: list[str]
+    process: subprocess.Popen[bytes] | None = None
+    started_at: float = field(default=0.0)
+
+    def start(self) -> None:
+        self.process = subprocess.Popen(self.command, cwd=ROOT, start_new_session=True)
+        self.started_at = time.monotonic()
+
+    def is_running(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
+    def signal(self, number: int) -> None:
+        if self.process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, number)
+
+
+def is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def refuse_taken_port() -> None:
+    """Say so before anything starts; the real bind is the web server's."""
+    family = socket.AF_INET6 if ":" in HOST else socket.AF_INET
+    try:
+        with socket.socket(family) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((HOST.strip("[]"), int(PORT)))
+    except (OSError, ValueError, OverflowError) as error:
+        raise SystemExit(
+            f"Accord cannot listen on HOST {HOST}, PORT {PORT}: {error}. Set PORT or HOST to another."
+        ) from None
+
+
+def clear_stale_mailboxes() -> None:
+    """Control messages to workers that are gone; nobody will ever read them."""
+    for stale in (VAR / "broker" / "queue").glob("*pidbox.msg"):
+        stale.unlink(missing_ok=True)
+
+
+def broker_has_exchanges() -> bool:
+    """Whether the worker has made the broker's exchange files, which two processes must not make at once."""
+    return bool(os.environ.get("REDIS_URL")) or any((VAR / "broker" / "control").glob("*.exchange"))
+
+
+def python_module(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", *arguments]
+
+
+def services() -> list[Service]:
+    """The worker comes first: it makes the broker's exchange files before anybody else needs them."""
+    # One worker for one broker folder: a fixed name leaves no stale mailboxes behind.
+    worker = ["celery", "-A", "config", "worker", "-n", "accord@local", "--pool", "threads", "--concurrency", "4"]
+    worker += ["--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel", "WARNING"]
+    beat = ["celery", "-A", "config", "beat", "--loglevel", "WARNING", "--pidfile", ""]
+    bind = f"[{HOST}]" if ":" in HOST and not HOST.startswith("[") else HOST
+    web = ["gunicorn", "config.wsgi", "--bind", f"{bind}:{PORT}", "--worker-class", "gthread", "--workers", "2"]
+    web += ["--threads", "4", "--keep-alive", "30", "--log-level", "warning"]
+    return [
+        Service("worker", python_module(*worker)),
+        Service("beat", python_module(*beat)),
+        Service("web", python_module(*web)),
+    ]
+
+
+def prepare() -> None:
+    """Migrate, load the frameworks and the demo, gather static files: one process, so that a second start is quick."""
+    demo = "--demo" if is_loopback(HOST) else "--close-demo-logins"
+    finished = subprocess.run([sys.executable, "manage.py", "prepare", demo], cwd=ROOT, check=False)
+    if finished.returncode != 0:
+        sys.exit(finished.returncode)
+
+
+def address() -> str:
+    shown = f"[{HOST}]" if ":" in HOST and not HOST.startswith("[") else HOST
+    return f"http://{shown}:{PORT}/"
+
+
+def answers(path: str) -> bool:
+    reachable = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(HOST.strip("[]"))  # noqa: S104
+    base = f"http://{reachable}:{PORT}/" if reachable else address()
+    request = urllib.request.Request(base + path, headers={"Host": f"localhost:{PORT}"})
+    try:
+        with urllib.request.urlopen(request, timeout=2) as response:
+            return bool(response.status == 200)
+    except (urllib.error.URLError, OSError):
+        return False
+
+
+def wait_until(condition: Callable[[], bool], *, seconds: float) -> bool:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.2)
+    return False
+
+
+def announce() -> None:
+    print(f"\nAccord is at {address()}  (Ctrl-C stops it)", flush=True)
+    logins = VAR / "demo-logins.json"
+    if is_loopback(HOST) and logins.exists():
+        print("Demo logins (random, kept in var/demo-logins.json):")
+        for login in json.loads(logins.read_text()):
+            print(f"  {login['role']:<11} {login['email']:<26} {login['password']}")
+    sys.stdout.flush()
+
+
+def stop(running: list[Service]) -> None:
+    for service in running:
+        service.signal(signal.SIGTERM)
+    if not wait_until(lambda: not any(service.is_running() for service in running), seconds=STOP_TIMEOUT_SECONDS):
+        for service in running:
+            service.signal(signal.SIGKILL)
+
+
+def restart_what_died(running: list[Service]) -> None:
+    """A dead worker or beat comes back; a dead web server ends everything, since its port may be taken."""
+    for service in running:
+        if service.is_running():
+            continue
+        if service.name == "web":
+            raise SystemExit("The web server stopped.")
+        if time.monotonic() - service.started_at > RESTART_PAUSE_SECONDS:
+            print(f"The {service.name} stopped; starting it again.", flush=True)
+            service.start()
+
+
+def interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def main() -> None:
+    signal.signal(signal.SIGTERM, interrupt)
+    os.environ.setdefault("BASE_URL", address().rstrip("/"))
+    refuse_taken_port()
+    prepare()
+    clear_stale_mailboxes()
+    running = services()
+    worker, web = running[0], running[-1]
+    try:
+        worker.start()
+        wait_until(lambda: broker_has_exchanges() or not worker.is_running(), seconds=START_TIMEOUT_SECONDS)
+        for service in running[1:]:
+            service.start()
+        if not wait_until(lambda: answers("healthz") or not web.is_running(), seconds=START_TIMEOUT_SECONDS):
+            raise SystemExit("The web server did not answer within a minute.")
+        if not web.is_running():
+            raise SystemExit(f"The web server could not start: is port {PORT} taken? Set PORT to another.")
+        announce()
+        while True:
+            time.sleep(1)
+            restart_what_died(running)
+    except KeyboardInterrupt:
+        print("\nStopping ...", flush=True)
+    finally:
+        stop(running)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,114 @@
+"""`bin/start` as a person runs it: real processes, an empty var folder, Ctrl-C at the end."""
+
+import json
+import os
+import re
+import signal
+import socket
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.config.site_process import free_port, get, wait_until_ready
+
+ROOT = Path(__file__).resolve().parents[2]
+READY_SECONDS = 90
+
+
+def clean_environment(var: Path, **extra: str) -> dict[str, str]:
+    pointing = {
+        "DATABASE_URL",
+        "REDIS_URL",
+        "SECRET_KEY",
+        "DJANGO_SETTINGS_MODULE",
+        "ALLOWED_HOSTS",
+        "BASE_URL",
+        "DEBUG",
+    }
+    kept = {key: value for key, value in os.environ.items() if key not in pointing}
+    return kept | {"ACCORD_VAR": str(var)} | extra
+
+
+def start(var: Path, log: Path, **extra: str) -> subprocess.Popen[bytes]:
+    """The part of bin/start behind the virtual environment, which this test runs in already."""
+    with log.open("ab") as output:
+        return subprocess.Popen(
+            [sys.executable, "bin/supervise.py"],
+            cwd=ROOT,
+            env=clean_environment(var, **extra),
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+
+
+def living_processes(marker: str) -> list[str]:
+    """Command lines of processes whose environment names `marker`."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if marker.encode() in (folder / "environ").read_bytes():
+                found.append((folder / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+        except OSError:
+            continue
+    return found
+
+
+@pytest.fixture
+def site(tmp_path: Path):
+    """A started site: its var folder, its log, its port, and the process to interrupt."""
+    port = free_port()
+    var, log = tmp_path / "var", tmp_path / "log"
+    process = start(var, log, PORT=str(port))
+    try:
+        yield var, log, port, process
+    finally:
+        if process.poll() is None:
+            process.send_signal(signal.SIGINT)
+            process.wait(timeout=40)
+
+
+@pytest.mark.xdist_group("site")
+def test_a_start_serves_signs_in_and_stops_whole(site):
+    var, log, port, process = site
+    checks = wait_until_ready(port, seconds=READY_SECONDS)
+    assert checks == {"database": True, "broker": True, "worker": True}, log.read_text()
+
+    status, page = get(port, "/accounts/sign-in/")
+    assert status == 200
+    sheets = re.findall(r'href="(/static/[^"]+\.css)"', page)
+    assert sheets
+    assert all(get(port, sheet)[0] == 200 for sheet in sheets)
+
+    logins = json.loads((var / "demo-logins.json").read_text())
+    assert {login["role"] for login in logins} == {"admin", "researcher", "annotator"}
+    assert stat.S_IMODE((var / "demo-logins.json").stat().st_mode) == 0o600
+    output = log.read_text()
+    assert f"http://127.0.0.1:{port}/" in output
+    assert all(login["password"] in output for login in logins)
+
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=40) == 0
+    assert living_processes(str(var)) == []
+
+    second = start(var, log, PORT=str(port))
+    try:
+        assert wait_until_ready(port, seconds=READY_SECONDS)["worker"], log.read_text()
+        assert json.loads((var / "demo-logins.json").read_text()) == logins
+    finally:
+        second.send_signal(signal.SIGTERM)
+        assert second.wait(timeout=40) == 0
+    assert living_processes(str(var)) == []
+
+
+def test_a_taken_port_is_said_at_once_and_nothing_is_made(tmp_path: Path):
+    port = free_port()
+    log = tmp_path / "log"
+    with socket.socket() as squatter:
+        squatter.bind(("127.0.0.1", port))
+        squatter.listen()
+        assert start(tmp_path / "var", log, PORT=str(port)).wait(timeout=30) == 1
+    assert f"Cannot listen on HOST 127.0.0.1, PORT {port}" in log.read_text()
+    assert not (tmp_path / "var" / "accord.sqlite3").exists()
