@@ -1,0 +1,70 @@
+"""The item bootstrap: an item is drawn with all its raters, with multiplicity, never rater by rater."""
+
+from collections.abc import Callable, Iterator, Mapping
+
+import numpy as np
+
+from apps.measures.arrays import FloatArray
+from apps.measures.patterns import Patterns
+
+# Cells (resamples x patterns) of weights held at a time: 32 MiB of float64.
+CHUNK_CELLS = 1 << 22
+# Drawing an item costs about a twelfth of drawing a binomial count.
+ITEMS_PER_PATTERN = 12
+
+# weights (B, P) -> statistic (B,), NaN where it is undefined
+Kernel = Callable[[FloatArray], FloatArray]
+
+
+def weight_chunks(patterns: Patterns, resamples: int, seed: int) -> Iterator[FloatArray]:
+    """Weights (b, P) of the resamples, in chunks that stay under CHUNK_CELLS cells where P allows it.
+
+    A row holds how often each pattern occurs in one resample of n_items items: a multinomial draw with the observed
+    shares. Where patterns are nearly as many as items, the items themselves are drawn, which is the same
+    distribution. The chunks are one stream of random numbers: their size changes no draw.
+    """
+    rng = np.random.default_rng(seed)
+    n, p = patterns.n_items, patterns.counts.size
+    if n == 0 or resamples == 0:
+        return
+    by_item = n <= ITEMS_PER_PATTERN * p
+    rows = max(1, CHUNK_CELLS // max(p, n if by_item else 1))
+    owner = np.repeat(np.arange(p, dtype=np.int64), patterns.counts) if by_item else None
+    shares = patterns.counts / n
+    for start in range(0, resamples, rows):
+        size = min(rows, resamples - start)
+        if owner is None:
+            yield rng.multinomial(n, shares, size=size).astype(np.float64)
+        else:
+            drawn = owner[rng.integers(0, n, size=(size, n))]
+            drawn += np.arange(size, dtype=np.int64)[:, None] * p
+            yield np.bincount(drawn.ravel(), minlength=size * p).reshape(size, p).astype(np.float64)
+
+
+def pattern_weights(patterns: Patterns, resamples: int, seed: int) -> FloatArray:
+    """All weights (B, P) at once; for large B x P use `weight_chunks` or `resample`."""
+    chunks = list(weight_chunks(patterns, resamples, seed))
+    return np.concatenate(chunks) if chunks else np.empty((0, patterns.counts.size))
+
+
+def resample(patterns: Patterns, kernels: Mapping[str, Kernel], *, resamples: int, seed: int) -> dict[str, FloatArray]:
+    """Each kernel's values (B,) over the same resamples, so that differences between them are paired."""
+    found: dict[str, list[FloatArray]] = {name: [] for name in kernels}
+    for weights in weight_chunks(patterns, resamples, seed):
+        for name, kernel in kernels.items():
+            found[name].append(kernel(weights))
+    return {name: np.concatenate(parts) if parts else np.empty(0) for name, parts in found.items()}
+
+
+def percentile_interval(values: FloatArray, level: float = 0.95) -> tuple[float | None, float | None, int]:
+    """(low, high, number of degenerate resamples) of values (B,), where NaN marks a degenerate resample.
+
+    Degenerate resamples are left out of the percentiles. When they are more than half, what is left says little and
+    there is no interval: (None, None, number).
+    """
+    defined = values[~np.isnan(values)]
+    degenerate = values.size - defined.size
+    if defined.size == 0 or degenerate > defined.size:
+        return None, None, degenerate
+    low, high = np.percentile(defined, [50 * (1 - level), 50 * (1 + level)])
+    return float(low), float(high), degenerate
