@@ -15,6 +15,7 @@ class Reason(StrEnum):
     NOT_FOR_NOMINAL = "not defined for nominal scales"
     BETWEEN_POINTS = "values between points"
     NEGATIVE_POINTS = "not defined for scales with negative points"
+    NO_POSITIVE_VARIANCE = "no positive variance to divide by"
     NO_COMPLETE_ITEMS = "no items rated by all raters"
     NO_POSITIVES = "no ratings at or above the threshold"
 

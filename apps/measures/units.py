@@ -1,0 +1,127 @@
+"""The ratings of a group as counts of values per unit: all that most group statistics need.
+
+A unit is an item with its ratings, or a pattern of ratings that several items share. In array shapes P is the number
+of units, m of raters, V of distinct values present, F of features, B of resamples.
+
+A kernel is made once from the units and then asked for as many rows of weights as are needed: `weights` (B, P) say how
+often each unit counts, the answer (B,) holds NaN where the statistic is undefined for that row.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+
+from apps.measures.arrays import BoolArray, FloatArray, IntArray
+from apps.measures.resampling import Kernel
+
+Table = sparse.csr_array[np.float64, tuple[int, int]]
+Features = FloatArray | Table
+
+# Tables of at most this many cells are kept dense (BLAS is quicker); larger ones, nearly always sparse, are not.
+DENSE_CELLS = 2_000_000
+# No intermediate table of a kernel has more cells than this (64 MiB).
+CHUNK_CELLS = 8_000_000
+
+
+@dataclass(frozen=True)
+class Units:
+    """Values (P, m), NaN where a rater gave none; columns without any rating are gone."""
+
+    values: FloatArray
+
+    @classmethod
+    def of(cls, values: FloatArray) -> "Units":
+        return cls(values[:, ~np.isnan(values).all(axis=0)])
+
+    @cached_property
+    def given(self) -> BoolArray:
+        """(P, m): where there is a rating."""
+        return ~np.isnan(self.values)
+
+    @cached_property
+    def sizes(self) -> FloatArray:
+        """(P,): number of ratings."""
+        return np.asarray(self.given.sum(axis=1), dtype=np.float64)
+
+    @cached_property
+    def pairable(self) -> BoolArray:
+        """(P,): whether there are two ratings or more, so that agreement can be seen."""
+        return self.sizes >= 2
+
+    @cached_property
+    def domain(self) -> FloatArray:
+        """(V,): the values present, ascending."""
+        return np.unique(self.values[self.given])
+
+    @cached_property
+    def codes(self) -> IntArray:
+        """(P, m): position of each value in the domain, -1 where there is none."""
+        codes = np.searchsorted(self.domain, self.values).astype(np.int64)
+        return np.where(self.given, codes, -1)
+
+    @cached_property
+    def counts(self) -> Features:
+        """(P, V): how many raters gave each value."""
+        rows, columns = np.nonzero(self.given)
+        return count_table(rows, self.codes[rows, columns], (len(self.values), len(self.domain)))
+
+    @cached_property
+    def counts_by_rater(self) -> Features:
+        """(P, m * V): 1 where that rater gave that value."""
+        raters, width = self.values.shape[1], len(self.domain)
+        rows, columns = np.nonzero(self.given)
+        return count_table(rows, columns * width + self.codes[rows, columns], (len(self.values), raters * width))
+
+
+def count_table(rows: IntArray, columns: IntArray, shape: tuple[int, int]) -> Features:
+    """How often each (row, column) occurs; dense when small."""
+    table: Table = sparse.coo_array((np.ones(len(rows)), (rows, columns)), shape=shape).tocsr()
+    return dense(table) if shape[0] * shape[1] <= DENSE_CELLS else table
+
+
+def dense(table: Features) -> FloatArray:
+    return np.asarray(table.toarray() if sparse.issparse(table) else table, dtype=np.float64)
+
+
+def scaled_rows(table: Features, factors: FloatArray) -> Features:
+    """Each row of `table` (P, F) times its factor (P,)."""
+    if isinstance(table, np.ndarray):
+        return table * factors[:, None]
+    return sparse.csr_array(table.multiply(factors[:, None]))
+
+
+def row_squares(table: Features) -> FloatArray:
+    """(P,): the sum of squares of each row."""
+    if isinstance(table, np.ndarray):
+        return np.asarray(np.square(table).sum(axis=1))
+    return np.asarray(table.multiply(table).sum(axis=1), dtype=np.float64).ravel()
+
+
+def totals(weights: FloatArray, features: Features) -> FloatArray:
+    """(B, F): the weighted sums over the units of features (P, F)."""
+    return np.asarray(weights @ features)
+
+
+def by_rows(kernel: Kernel, width: int) -> Kernel:
+    """The same kernel, given so few rows at a time that rows * width stays within CHUNK_CELLS."""
+    step = max(1, CHUNK_CELLS // max(1, width))
+
+    def chunked(weights: FloatArray) -> FloatArray:
+        parts = [kernel(weights[start : start + step]) for start in range(0, len(weights), step)]
+        return np.concatenate(parts) if parts else np.empty(0)
+
+    return chunked
+
+
+def ratio(numerator: FloatArray, denominator: FloatArray, defined: BoolArray) -> FloatArray:
+    """numerator / denominator where `defined`, else NaN; all of shape (B,)."""
+    result = np.full(len(numerator), np.nan)
+    np.divide(numerator, denominator, out=result, where=defined)
+    return result
+
+
+def reciprocal(values: FloatArray, where: BoolArray) -> FloatArray:
+    """1 / values where `where`, else 0."""
+    return np.divide(1.0, values, out=np.zeros_like(values), where=where)
