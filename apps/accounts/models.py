@@ -23,14 +23,24 @@ class Role(models.TextChoices):
     ANNOTATOR = "annotator", _("Annotator")
 
 
-class UserManager(BaseUserManager["User"]):
+class UserQuerySet(models.QuerySet["User"]):
+    def active_admins(self) -> "UserQuerySet":
+        return self.filter(is_active=True, role=Role.ADMIN)
+
+    def matching(self, text: str) -> "UserQuerySet":
+        """People whose address or name holds `text`."""
+        return self.filter(models.Q(email__icontains=text) | models.Q(name__icontains=text))
+
+
+class UserManager(BaseUserManager.from_queryset(UserQuerySet)):  # type: ignore[misc]
     """Users are found and made by e-mail address, whatever its case."""
 
     def get_by_natural_key(self, username: str | None) -> "User":
-        return self.get(email__iexact=username)
+        found: User = self.get(email__iexact=username)
+        return found
 
     def create_user(self, email: str, password: str | None = None, **fields: Any) -> "User":
-        user = self.model(email=email.strip().lower(), **fields)
+        user = User(email=email.strip().lower(), **fields)
         user.set_password(password)
         user.save(using=self._db)
         return user

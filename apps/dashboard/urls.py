@@ -1,2 +1,6 @@
+from django.urls import path
+
+from apps.dashboard import views
+
 app_name = "dashboard"
-urlpatterns: list = []
+urlpatterns = [path("", views.home, name="home")]
