@@ -17,6 +17,8 @@ class Reason(StrEnum):
     NEGATIVE_POINTS = "not defined for scales with negative points"
     NO_POSITIVE_VARIANCE = "no positive variance to divide by"
     NO_COMPLETE_ITEMS = "no items rated by all raters"
+    NO_RATINGS = "no ratings"
+    NO_REPEATS = "no items rated twice"
     NO_POSITIVES = "no ratings at or above the threshold"
 
 

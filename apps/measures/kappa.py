@@ -1,0 +1,173 @@
+"""Cohen's kappa of two raters, over many weightings of their table at once, and its test.
+
+Kappa is 1 - Do / De: Do is the mean disagreement of the pairs as they are, De that of every value of a with every
+value of b. A disagreement is 0 or 1 (unweighted), the distance (linear) or its square (quadratic); its unit cancels.
+
+Two conventions say what a distance is. `scale`: the difference of the values themselves, so that half points of
+aggregates are exact and points nobody used still count. `observed` (Kumar et al. 2026): values times 100, rounded;
+the categories are those that occur; the distance is the difference of category ranks. In a resample they are the
+categories that occur in it.
+"""
+
+import math
+from enum import StrEnum
+
+import numpy as np
+
+from apps.measures.arrays import FloatArray
+from apps.measures.contingency import PairTable, share
+
+# A mean disagreement (in squared scale widths) or a standardised variance below this is rounding noise around zero.
+NOISE = 1e-14
+VARIANCE_NOISE = 1e-12
+
+
+class Convention(StrEnum):
+    SCALE = "scale"
+    OBSERVED = "observed"
+
+
+class Weighting(StrEnum):
+    UNWEIGHTED = "kappa_unweighted"
+    LINEAR = "kappa_linear"
+    QUADRATIC = "kappa_quadratic"
+
+
+def categories_of(values: FloatArray, convention: Convention) -> FloatArray:
+    """The values that the convention tells apart."""
+    return np.rint(values * 100) if convention is Convention.OBSERVED else values
+
+
+def kappa(table: PairTable, weights: FloatArray, weighting: Weighting, convention: Convention) -> FloatArray:
+    """Kappa (B,) for weights (B, P); NaN where no two values differ. `table` holds values of `categories_of`."""
+    if weighting is Weighting.UNWEIGHTED:
+        observed, expected = _unweighted(table, weights)
+    elif convention is Convention.OBSERVED:
+        observed, expected = _ranked(table, weights, weighting)
+    elif weighting is Weighting.LINEAR:
+        observed, expected = _linear(table, weights)
+    else:
+        observed, expected = _quadratic(table, weights)
+    return 1 - share(observed, expected)
+
+
+def _unweighted(table: PairTable, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    n = weights.sum(axis=1)
+    a, b = table.margins(weights)
+    return n * (weights @ (table.a != table.b)), n * n - (a * b).sum(axis=1)
+
+
+def _linear(table: PairTable, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """n^2 Do and n^2 De. The sum of |a_i - b_j| is taken gap by gap between neighbouring values: a gap is crossed by
+    each a below it with each b above it, and the other way round."""
+    n = weights.sum(axis=1)
+    return n * (weights @ np.abs(table.a - table.b)), _crossings(table, weights) @ np.diff(table.values)
+
+
+def _crossings(table: PairTable, weights: FloatArray) -> FloatArray:
+    """(B, Q - 1): how many pairs (i, j) have a_i and b_j on different sides of each gap between values."""
+    n = weights.sum(axis=1)[:, None]
+    a, b = (np.cumsum(margin[:, :-1], axis=1) for margin in table.margins(weights))
+    return np.asarray(a * (n - b) + b * (n - a))
+
+
+def _quadratic(table: PairTable, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """n^2 Do and n^2 De in squared widths of the values, by moments:
+    sum over i, j of (a_i - b_j)^2 = n sum a^2 + n sum b^2 - 2 sum a sum b (Cohen 1968; Lin's concordance)."""
+    low, high = table.values[0], table.values[-1]
+    width = (high - low) or 1.0
+    a, b = (table.a - low) / width - 0.5, (table.b - low) / width - 0.5
+    n, sum_a, sum_b, squares, differences = (
+        weights @ np.stack([np.ones_like(a), a, b, a * a + b * b, (a - b) ** 2], axis=1)
+    ).T
+    expected = n * squares - 2 * sum_a * sum_b
+    expected[expected < NOISE * n * n] = 0.0
+    return n * differences, expected
+
+
+def _ranked(table: PairTable, weights: FloatArray, weighting: Weighting) -> tuple[FloatArray, FloatArray]:
+    """n^2 Do and n^2 De with ranks among the categories that carry weight."""
+    n = weights.sum(axis=1)
+    a, b = table.margins(weights)
+    present = (a + b) > 0
+    ranks = np.cumsum(present, axis=1, dtype=np.float64)
+    distances = np.abs(ranks[:, table.a_code] - ranks[:, table.b_code])
+    if weighting is Weighting.LINEAR:
+        crossed = (_crossings(table, weights) * present[:, :-1]).sum(axis=1)
+        return n * (weights * distances).sum(axis=1), crossed
+    expected = n * ((a + b) * ranks**2).sum(axis=1) - 2 * (a * ranks).sum(axis=1) * (b * ranks).sum(axis=1)
+    return n * (weights * distances**2).sum(axis=1), expected
+
+
+def kappa_test(
+    table: PairTable, counts: FloatArray, weighting: Weighting, convention: Convention
+) -> tuple[float, float] | None:
+    """(z, two-sided normal p) for kappa = 0, or None where the variance is zero or kappa undefined. counts: (P,).
+
+    `scale` uses the variance under the null hypothesis, `observed` the plain asymptotic one, as published; both from
+    Fleiss, Cohen and Everitt 1969. With d the disagreement of a pair, d_a the mean disagreement of a's value with all
+    of b's, d_b likewise, their formulas (there in w = 1 - d) reduce to
+        null:  var = (E d^2 - E d_a^2 - E d_b^2 + De^2) / (n De^2), the mean E over independent values;
+        plain: var = Var(Do (d_a + d_b) - De d) / (n De^4), the variance over the pairs as they are.
+    """
+    if convention is Convention.OBSERVED and weighting is not Weighting.UNWEIGHTED:
+        table = PairTable(table.a_code.astype(np.float64), table.b_code.astype(np.float64))
+    n = counts.sum()
+    a, b = (margin[0] / n for margin in table.margins(counts[None, :]))
+    from_b, from_a = (_mean_disagreement(table.values, share, weighting) for share in (a, b))
+    expected = float(a @ from_a)
+    if expected <= 0:
+        return None
+    disagreement = _disagreement(table.a, table.b, weighting)
+    observed = float(counts @ disagreement / n)
+    if convention is Convention.OBSERVED:
+        influence = observed * (from_a[table.a_code] + from_b[table.b_code]) - expected * disagreement
+        mean = counts @ influence / n
+        relative = float(counts @ (influence - mean) ** 2 / n) / expected**4
+    else:
+        squares = _mean_squared_disagreement(table.values, a, b, weighting)
+        relative = float(squares - a @ from_a**2 - b @ from_b**2) / expected**2 + 1
+    if relative < VARIANCE_NOISE:
+        return None
+    z = float((1 - observed / expected) / math.sqrt(relative / n))
+    return z, math.erfc(abs(z) / math.sqrt(2))
+
+
+def _disagreement(a: FloatArray, b: FloatArray, weighting: Weighting) -> FloatArray:
+    if weighting is Weighting.UNWEIGHTED:
+        return (a != b).astype(np.float64)
+    distance: FloatArray = np.abs(a - b)
+    return distance if weighting is Weighting.LINEAR else distance**2
+
+
+def _mean_disagreement(values: FloatArray, shares: FloatArray, weighting: Weighting) -> FloatArray:
+    """Mean disagreement (Q,) of each value with a rater who uses the values in these shares (Q,)."""
+    if weighting is Weighting.UNWEIGHTED:
+        return 1 - shares
+    mean = shares @ values
+    if weighting is Weighting.QUADRATIC:
+        return np.asarray((values - mean) ** 2 + shares @ (values - mean) ** 2)
+    # E|v - x| = (mean - v) + 2 E max(v - x, 0), the last by running over the gaps below v.
+    below = np.concatenate([[0.0], np.cumsum(np.cumsum(shares)[:-1] * np.diff(values))])
+    return np.asarray(mean - values + 2 * below)
+
+
+def _mean_squared_disagreement(values: FloatArray, a: FloatArray, b: FloatArray, weighting: Weighting) -> float:
+    """E d^2 of independent values with shares a and b (Q,)."""
+    if weighting is Weighting.UNWEIGHTED:
+        return float(1 - a @ b)
+    mean_a, mean_b = a @ values, b @ values
+    moments_a = [a @ (values - mean_a) ** power for power in (2, 3, 4)]
+    moments_b = [b @ (values - mean_b) ** power for power in (2, 3, 4)]
+    shift = mean_a - mean_b
+    second = moments_a[0] + moments_b[0]
+    if weighting is Weighting.LINEAR:
+        return float(second + shift**2)
+    return float(
+        moments_a[2]
+        + moments_b[2]
+        + 6 * moments_a[0] * moments_b[0]
+        + 4 * shift * (moments_a[1] - moments_b[1])
+        + 6 * shift**2 * second
+        + shift**4
+    )
