@@ -12,6 +12,9 @@ from apps.measures.arrays import FloatArray, IntArray
 if TYPE_CHECKING:
     SparseMatrix = sparse.csr_array[np.float64, tuple[int, int]]
 
+# Up to this size a dense product is quicker than a sparse one.
+DENSE_CELLS = 4096
+
 
 def share(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
     """numerator / denominator, NaN where the denominator is not positive. Shapes (B,)."""
@@ -47,7 +50,7 @@ class PairTable:
         return self._coded[1][self.a.size :]
 
     @cached_property
-    def _indicators(self) -> "tuple[SparseMatrix, SparseMatrix]":
+    def _indicators(self) -> "tuple[FloatArray | SparseMatrix, FloatArray | SparseMatrix]":
         return indicator(self.a_code, self.values.size), indicator(self.b_code, self.values.size)
 
     def margins(self, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -60,7 +63,9 @@ class PairTable:
         return np.asarray((weights * (self.a_code == self.b_code)) @ self._indicators[0])
 
 
-def indicator(codes: IntArray, size: int) -> "SparseMatrix":
-    """(P, size) matrix with a one in the column of each code."""
+def indicator(codes: IntArray, size: int) -> "FloatArray | SparseMatrix":
+    """(P, size) matrix with a one in the column of each code; sparse unless small."""
+    if codes.size * size <= DENSE_CELLS:
+        return np.asarray(codes[:, None] == np.arange(size), dtype=np.float64)
     rows = np.arange(codes.size + 1)
     return sparse.csr_array((np.ones(codes.size), codes, rows), shape=(codes.size, size))

@@ -135,9 +135,8 @@ def kappa_test(
 
 def _disagreement(a: FloatArray, b: FloatArray, weighting: Weighting) -> FloatArray:
     if weighting is Weighting.UNWEIGHTED:
-        return (a != b).astype(np.float64)
-    distance: FloatArray = np.abs(a - b)
-    return distance if weighting is Weighting.LINEAR else distance**2
+        return np.not_equal(a, b).astype(np.float64)
+    return np.abs(a - b) if weighting is Weighting.LINEAR else np.square(a - b)
 
 
 def _mean_disagreement(values: FloatArray, shares: FloatArray, weighting: Weighting) -> FloatArray:

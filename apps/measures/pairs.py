@@ -158,7 +158,8 @@ def pair_statistics(
 
     a is the reference side: the truth of F1, and bias is the mean of b minus that of a. Kappas carry z and p of
     kappa = 0 (see `kappa_test`), rank correlations p. All statistics share the resamples. Kendall's tau of more than
-    2,048 distinct pairs on more than 362 distinct values has a value but no interval (`n_resamples` 0); nor has anything that rests on a single item.
+    2,048 distinct pairs on more than 362 distinct values has a value but no interval (`n_resamples` 0); nor
+    has anything that rests on a single item.
 
     Raises OffScale for a value outside the scale, ValueError for unequal lengths or an unknown statistic.
     """

@@ -59,12 +59,13 @@ def resample(patterns: Patterns, kernels: Mapping[str, Kernel], *, resamples: in
 def percentile_interval(values: FloatArray, level: float = 0.95) -> tuple[float | None, float | None, int]:
     """(low, high, number of degenerate resamples) of values (B,), where NaN marks a degenerate resample.
 
-    Degenerate resamples are left out of the percentiles. When they are more than half, what is left says little and
-    there is no interval: (None, None, number).
+    Percentiles are interpolated linearly, without the degenerate resamples. When these are more than half, what is
+    left says little and there is no interval: (None, None, number).
     """
-    defined = values[~np.isnan(values)]
+    defined = np.sort(values[~np.isnan(values)])
     degenerate = values.size - defined.size
     if defined.size == 0 or degenerate > defined.size:
         return None, None, degenerate
-    low, high = np.percentile(defined, [50 * (1 - level), 50 * (1 + level)])
+    places = np.array([1 - level, 1 + level]) / 2 * (defined.size - 1)
+    low, high = np.interp(places, np.arange(defined.size), defined)
     return float(low), float(high), degenerate
