@@ -1,0 +1,98 @@
+"""The first rows of a file as they would be imported: what a person checks, and corrects, before the import."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import BinaryIO
+
+from apps.corpus.parsing.cells import CellError, as_text
+from apps.corpus.parsing.guessing import guess_mapping
+from apps.corpus.parsing.limits import SAMPLE_ROWS
+from apps.corpus.parsing.mapping import ColumnMapping
+from apps.corpus.parsing.reading import ConversationReader
+from apps.corpus.parsing.records import ConversationRecord, FileError, Findings, Notice, Problem
+from apps.corpus.parsing.rows import open_table
+from apps.corpus.parsing.tables import Row
+
+VALUES_SHOWN = 20
+CHARACTERS_SHOWN = 200
+CONVERSATIONS_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class ColumnPreview:
+    """A column in the first rows: how many cells are filled, how many values differ, the commonest with counts."""
+
+    name: str
+    filled: int
+    distinct: int
+    values: list[tuple[str, int]]
+
+
+@dataclass
+class Preview:
+    """The first 200 rows under a mapping.
+
+    `fault` says why the file cannot be imported as it stands, "" where it can; `is_cut` whether there are more rows.
+    `conversations` are the first five; `unknown_speakers` and `rows_with_comma_mark` count within the rows seen.
+    """
+
+    format: str
+    encoding: str
+    delimiter: str
+    columns: list[ColumnPreview]
+    mapping: ColumnMapping
+    fault: str = ""
+    is_cut: bool = False
+    rows: int = 0
+    conversations: list[ConversationRecord] = field(default_factory=list)
+    problems: Findings[Problem] = field(default_factory=Findings)
+    notices: Findings[Notice] = field(default_factory=Findings)
+    unknown_speakers: dict[str, int] = field(default_factory=dict)
+    rows_with_comma_mark: int = 0
+
+
+def preview(
+    file: BinaryIO, mapping: ColumnMapping | None = None, *, format: str | None = None, encoding: str | None = None
+) -> Preview:
+    """What an import of `file` would make of its first rows. Raises FileError where it cannot be read at all."""
+    table = open_table(file, format=format, encoding=encoding)
+    guessed = guess_mapping(table.columns, table.sample, mapping or ColumnMapping())
+    columns = [_column(name, table.sample) for name in table.columns]
+    seen = Preview(table.format, table.encoding, table.delimiter, columns, guessed)
+    table.cut(SAMPLE_ROWS)
+    try:
+        reader = ConversationReader(table, mapping=guessed)
+        _read(reader, seen)
+    except FileError as problem:
+        seen.fault = str(problem)
+    seen.is_cut = table.is_cut
+    return seen
+
+
+def _read(reader: ConversationReader, seen: Preview) -> None:
+    for found in reader:
+        if isinstance(found, ConversationRecord):
+            if len(seen.conversations) < CONVERSATIONS_SHOWN:
+                seen.conversations.append(found)
+        elif isinstance(found, Notice):
+            seen.notices.add(found)
+        else:
+            seen.problems.add(found)
+    seen.rows = reader.rows
+    seen.unknown_speakers = dict(reader.maker.speakers.unknown.most_common())
+    seen.rows_with_comma_mark = reader.maker.rows_with_comma_mark
+
+
+def _column(name: str, sample: list[Row]) -> ColumnPreview:
+    values = Counter(_shown(row.values.get(name)) for row in sample)
+    filled = sum(count for value, count in values.items() if value)
+    common = [(value, count) for value, count in values.most_common(VALUES_SHOWN + 1) if value]
+    return ColumnPreview(name, filled, sum(bool(value) for value in values), common[:VALUES_SHOWN])
+
+
+def _shown(value: object) -> str:
+    try:
+        text = as_text(value)
+    except CellError:
+        text = str(value)
+    return text if len(text) <= CHARACTERS_SHOWN else text[: CHARACTERS_SHOWN - 1] + "…"

@@ -1,0 +1,144 @@
+"""What reading a file yields: conversations, problems and notices."""
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from typing import Any, Generic, NamedTuple, TypeVar
+
+Finding = TypeVar("Finding")
+
+MAX_FINDINGS_SHOWN = 200
+
+
+class Role(StrEnum):
+    """Who speaks. The same values as `corpus.models.SpeakerRole`, which this package may not import."""
+
+    SEEKER = "seeker"
+    SUPPORTER = "supporter"
+    SYSTEM = "system"
+    OTHER = "other"
+
+
+class TurnRecord(NamedTuple):
+    """One speaker's message. `raw_text` is the text before a clean-up, None where nothing was changed."""
+
+    role: str
+    speaker: str
+    text: str
+    raw_text: str | None = None
+
+
+@dataclass
+class ConversationRecord:
+    """One conversation of a file, complete once made. `row` is where it begins; ids are text, exactly as they stood."""
+
+    row: int
+    external_id: str
+    turns: list[TurnRecord]
+    title: str = ""
+    language: str = ""
+    reference: str = ""
+    belief: str = ""
+    pair: str = ""
+    parent: str = ""
+    metadata: dict[str, Any] = field(default_factory=dict)
+    factors: dict[str, str] = field(default_factory=dict)
+    file: str = ""
+
+    @cached_property
+    def content(self) -> str:
+        """Everything but the id as one line of JSON with sorted keys: equal exactly when the content is equal."""
+        about = {
+            "turns": self.turns,
+            "title": self.title,
+            "language": self.language,
+            "reference": self.reference,
+            "belief": self.belief,
+            "pair": self.pair,
+            "parent": self.parent,
+            "metadata": self.metadata,
+            "factors": self.factors,
+        }
+        return json.dumps(about, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+    @cached_property
+    def content_hash(self) -> str:
+        """SHA-256 of `content`, 64 hexadecimal digits. Raises UnicodeEncodeError for half a character."""
+        return hashlib.sha256(self.content.encode("utf-8")).hexdigest()
+
+    def fault(self) -> str:
+        """Why no database can store this record, "" where one can: NUL bytes, or half of a surrogate pair."""
+        try:
+            self.content_hash.encode()
+            self.external_id.encode("utf-8")
+        except UnicodeEncodeError as error:
+            return f"holds U+{ord(error.object[error.start]):04X}, half of a surrogate pair, which is not a character"
+        # Cheap first: JSON writes a NUL as \u0000, as it does the six characters of an escaped text.
+        if "\0" in self.external_id or ("\\u0000" in self.content and _holds_nul(json.loads(self.content))):
+            return "holds a NUL byte, which text cannot hold"
+        return ""
+
+
+def _holds_nul(value: object) -> bool:
+    if isinstance(value, str):
+        return "\0" in value
+    if isinstance(value, dict):
+        return any(_holds_nul(part) for pair in value.items() for part in pair)
+    return isinstance(value, list) and any(_holds_nul(part) for part in value)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why a row cannot be imported. `row` counts as a spreadsheet does (the header is row 1); None: the whole file."""
+
+    row: int | None
+    field: str
+    message: str
+    file: str = ""
+
+    def __str__(self) -> str:
+        place = [self.file, "" if self.row is None else f"row {self.row}", self.field]
+        return f"{', '.join(part for part in place if part)}: {self.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class Notice(Problem):
+    """Something worth knowing that does not stop an import. Printed like a problem."""
+
+    # Dataclasses with slots do not inherit a method that uses zero-argument super, hence the plain reuse.
+    __str__ = Problem.__str__
+
+
+class FileError(ValueError):
+    """The file, or the mapping asked for, cannot be used at all. The message is a sentence for its owner."""
+
+
+class EncodingError(FileError):
+    """The bytes are not text in the encoding at hand.
+
+    `offset` is the position of the first bad byte, from 0; `line` its line, from 1, or 0 where lines cannot be told.
+    """
+
+    def __init__(self, message: str, *, offset: int, line: int = 0) -> None:
+        super().__init__(message)
+        self.offset = offset
+        self.line = line
+
+
+@dataclass
+class Findings(Generic[Finding]):
+    """Things found in a file: all are counted, the first 200 are kept."""
+
+    total: int = 0
+    shown: list[Finding] = field(default_factory=list)
+
+    def add(self, finding: Finding) -> None:
+        self.total += 1
+        if len(self.shown) < MAX_FINDINGS_SHOWN:
+            self.shown.append(finding)
+
+    @property
+    def hidden(self) -> int:
+        return self.total - len(self.shown)
