@@ -1,0 +1,316 @@
+"""The only door through which ratings are written: for people, imports and models alike.
+
+A rating has one row for its item, rater and dimension; every real change of its value or comment, the first included,
+is an event. Writes are safe to repeat and to run at once: SQLite admits one writer, PostgreSQL locks the rows, and of
+two first ratings written at once the second finds the first by the unique key and is tried again as a change.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from itertools import islice
+
+from django.db import IntegrityError, transaction
+from django.db.models import Count
+from django.utils import timezone
+
+from apps.accounts.models import User
+from apps.annotation.evidence import Quote
+from apps.annotation.models import Rating, RatingEvent
+from apps.annotation.services.rules import InvalidRating, RuleBook
+from apps.annotation.services.support import DrawEntry, replace_draws, replace_evidence
+from apps.frameworks.models import Dimension
+from apps.frameworks.services.freezing import freeze_frameworks
+from apps.studies.models import Item, Rater
+
+__all__ = [
+    "DrawEntry",
+    "InvalidRating",
+    "Origin",
+    "Quote",
+    "RatingConflict",
+    "RatingEntry",
+    "Recorded",
+    "Tally",
+    "record_rating",
+    "record_ratings",
+]
+
+ENTRIES_IN_ONE_BATCH = 2_000
+ATTEMPTS = 5
+
+Key = tuple[int, int, int]
+
+
+class Origin(StrEnum):
+    """By which way a rating came; stands in its events."""
+
+    SCREEN = "screen"
+    IMPORT = "import"
+    MODEL = "model"
+    DEMO = "demo"
+
+
+class RatingConflict(ValueError):  # noqa: N818 - reads as what happened
+    """Somebody else changed the rating meanwhile: theirs stays, and this one is told. `rating` is what stands now."""
+
+    def __init__(self, rating: Rating) -> None:
+        super().__init__(f"this rating was changed elsewhere meanwhile and is now {_value_in_words(rating)}")
+        self.rating = rating
+
+
+@dataclass(frozen=True, slots=True)
+class RatingEntry:
+    """A rating to be written. None for comment, evidence or draws leaves what is there.
+
+    `at` is when it was given, where that is known; now otherwise. `based_on` is the number of events of the rating
+    that its author had seen; None writes whatever has happened meanwhile.
+    """
+
+    item_id: int
+    rater_id: int
+    dimension_id: int
+    value: float | None
+    cannot_tell: bool = False
+    comment: str | None = None
+    evidence: Sequence[Quote] | None = None
+    draws: Sequence[DrawEntry] | None = None
+    at: datetime | None = None
+    based_on: int | None = None
+
+    @property
+    def key(self) -> Key:
+        return (self.item_id, self.rater_id, self.dimension_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What became of one rating."""
+
+    rating: Rating
+    created: bool
+    changed: bool
+
+
+@dataclass(slots=True)
+class Tally:
+    """What became of many entries. Those that said what stood there already are unchanged."""
+
+    created: int = 0
+    changed: int = 0
+    unchanged: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.created + self.changed + self.unchanged
+
+
+def record_rating(
+    *,
+    item: Item,
+    rater: Rater,
+    dimension: Dimension,
+    value: float | None,
+    origin: str,
+    cannot_tell: bool = False,
+    comment: str | None = None,
+    evidence: Sequence[Quote] | None = None,
+    draws: Sequence[DrawEntry] | None = None,
+    actor: User | None = None,
+    at: datetime | None = None,
+    based_on: int | None = None,
+) -> Recorded:
+    """Writes one rating, in a constant number of queries; arguments as in `RatingEntry`.
+
+    Raises InvalidRating where it is not allowed, RatingConflict where it would overwrite events that `based_on` had
+    not seen. Nothing is written then.
+    """
+    entry = RatingEntry(
+        item_id=item.pk,
+        rater_id=rater.pk,
+        dimension_id=dimension.pk,
+        value=value,
+        cannot_tell=cannot_tell,
+        comment=comment,
+        evidence=evidence,
+        draws=draws,
+        at=at,
+        based_on=based_on,
+    )
+    with transaction.atomic():
+        rules = RuleBook()
+        [pending] = _record_batch([entry], rules, origin, actor)
+        _freeze(rules)
+    return Recorded(pending.rating, pending.is_new, pending.is_changed)
+
+
+def record_ratings(*, entries: Iterable[RatingEntry], origin: str, actor: User | None = None) -> Tally:
+    """Writes many ratings: all of them or, where one is not allowed, none.
+
+    Several entries for one rating are successive changes, in the order given. Raises InvalidRating and RatingConflict
+    as `record_rating` does. Queries grow with the number of batches, not of ratings.
+    """
+    tally = Tally()
+    # Neighbours share items and turns, and two imports at once lock rows in the same order.
+    ordered = iter(sorted(entries, key=lambda entry: entry.key))
+    with transaction.atomic():
+        rules = RuleBook()
+        while batch := list(islice(ordered, ENTRIES_IN_ONE_BATCH)):
+            for pending in _record_batch(batch, rules, origin, actor):
+                tally.created += pending.is_new
+                tally.changed += pending.is_changed and not pending.is_new
+                tally.unchanged += not (pending.is_new or pending.is_changed)
+            rules.forget_items()
+        _freeze(rules)
+    return tally
+
+
+@dataclass(slots=True)
+class _Pending:
+    """A rating on its way to the database with everything that happened to it in this batch."""
+
+    rating: Rating
+    is_new: bool
+    is_changed: bool = False
+    events: list[RatingEvent] = field(default_factory=list)
+    evidence: Sequence[Quote] | None = None
+    draws: Sequence[DrawEntry] | None = None
+
+    def would_be(self, entry: RatingEntry) -> tuple[float | None, bool, str]:
+        return (entry.value, entry.cannot_tell, self.rating.comment if entry.comment is None else entry.comment)
+
+    def is_changed_by(self, entry: RatingEntry) -> bool:
+        rating = self.rating
+        is_unwritten = self.is_new and not self.events
+        return is_unwritten or self.would_be(entry) != (rating.value, rating.cannot_tell, rating.comment)
+
+    def apply(self, entry: RatingEntry, origin: str, actor: User | None) -> None:
+        """Takes over what the entry says, with an event if that changes the value or the comment."""
+        rating = self.rating
+        if self.is_changed_by(entry):
+            at = entry.at or timezone.now()
+            if self.is_new and not self.events:
+                rating.created_at = at
+            rating.value, rating.cannot_tell, rating.comment = self.would_be(entry)
+            self.is_changed = True
+            self.events.append(
+                RatingEvent(
+                    at=at,
+                    value=rating.value,
+                    cannot_tell=rating.cannot_tell,
+                    comment=rating.comment,
+                    actor=actor,
+                    origin=origin,
+                )
+            )
+        self.evidence = self.evidence if entry.evidence is None else entry.evidence
+        self.draws = self.draws if entry.draws is None else entry.draws
+
+
+def _record_batch(entries: Sequence[RatingEntry], rules: RuleBook, origin: str, actor: User | None) -> list[_Pending]:
+    _check(entries, rules)
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            with transaction.atomic():
+                return _write(entries, rules, origin, actor)
+        except IntegrityError:
+            # Another writer was first with one of these ratings: now it is there to be found.
+            if attempt == ATTEMPTS:
+                raise
+    raise AssertionError("unreachable")
+
+
+def _check(entries: Sequence[RatingEntry], rules: RuleBook) -> None:
+    rules.learn(
+        item_ids=(entry.item_id for entry in entries),
+        rater_ids=(entry.rater_id for entry in entries),
+        dimension_ids=(entry.dimension_id for entry in entries),
+    )
+    for entry in entries:
+        rules.check(
+            item_id=entry.item_id,
+            rater_id=entry.rater_id,
+            dimension_id=entry.dimension_id,
+            answers=[
+                (entry.value, entry.cannot_tell),
+                *((draw.value, draw.cannot_tell) for draw in entry.draws or ()),
+            ],
+        )
+
+
+def _write(entries: Sequence[RatingEntry], rules: RuleBook, origin: str, actor: User | None) -> list[_Pending]:
+    pending = _locked_ratings(entries)
+    seen = _event_counts(entries, pending)
+    for entry in entries:
+        known = pending.get(entry.key)
+        if known is None:
+            rating = Rating(item_id=entry.item_id, rater_id=entry.rater_id, dimension_id=entry.dimension_id)
+            known = pending[entry.key] = _Pending(rating, is_new=True)
+        stands = seen.get(entry.key, 0) + len(known.events)
+        if entry.based_on is not None and entry.based_on != stands and known.is_changed_by(entry):
+            raise RatingConflict(known.rating)
+        known.apply(entry, origin, actor)
+    written = [pending[key] for key in dict.fromkeys(entry.key for entry in entries)]
+    _store(written, rules)
+    return written
+
+
+def _store(written: Sequence[_Pending], rules: RuleBook) -> None:
+    Rating.objects.bulk_create([one.rating for one in written if one.is_new])
+    of_ratings = {one.rating.pk: one for one in written}
+    supported = replace_evidence(
+        given={
+            pk: (rules.conversation_of(one.rating.item_id), one.evidence)
+            for pk, one in of_ratings.items()
+            if one.evidence is not None
+        }
+    ) | replace_draws(given={pk: one.draws for pk, one in of_ratings.items() if one.draws is not None})
+    for pk in supported:
+        of_ratings[pk].is_changed = True
+    now = timezone.now()
+    changed = [one.rating for one in written if one.is_changed and not one.is_new]
+    for rating in changed:
+        rating.updated_at = now
+    if changed:
+        Rating.objects.bulk_update(changed, ["value", "cannot_tell", "comment", "updated_at"])
+    for one in written:
+        for event in one.events:
+            event.rating = one.rating
+    RatingEvent.objects.bulk_create([event for one in written for event in one.events])
+
+
+def _event_counts(entries: Sequence[RatingEntry], pending: dict[Key, _Pending]) -> dict[Key, int]:
+    """How many events there are of the ratings whose entries ask for it."""
+    asked = {
+        pending[entry.key].rating.pk: entry.key
+        for entry in entries
+        if entry.based_on is not None and entry.key in pending
+    }
+    if not asked:
+        return {}
+    counts = RatingEvent.objects.filter(rating__in=asked).order_by().values_list("rating_id").annotate(Count("pk"))
+    return {asked[rating_id]: count for rating_id, count in counts}
+
+
+def _locked_ratings(entries: Sequence[RatingEntry]) -> dict[Key, _Pending]:
+    found = Rating.objects.select_for_update().filter(
+        item__in={entry.item_id for entry in entries},
+        rater__in={entry.rater_id for entry in entries},
+        dimension__in={entry.dimension_id for entry in entries},
+    )
+    wanted = {entry.key for entry in entries}
+    ratings = (
+        ((rating.item_id, rating.rater_id, rating.dimension_id), rating)
+        for rating in found.order_by("item_id", "rater_id", "dimension_id")
+    )
+    return {key: _Pending(rating, is_new=False) for key, rating in ratings if key in wanted}
+
+
+def _freeze(rules: RuleBook) -> None:
+    if frameworks := rules.frameworks_to_freeze():
+        freeze_frameworks(framework_ids=frameworks)
+
+
+def _value_in_words(rating: Rating) -> str:
+    return "cannot tell" if rating.value is None else f"{rating.value:g}"

@@ -1,0 +1,95 @@
+"""A quote is found where it stands, and its offsets are those of the stored text."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from apps.annotation.evidence import Place, Quote, TurnText, find_quote, fold, place_quote
+
+SEEKER = TurnText(0, False, "I lost it. That is all.")
+SUPPORTER = TurnText(1, True, "I’m so  sorry —\nthat is “hard”. 😀 That is all.")
+TURNS = [SEEKER, SUPPORTER]
+
+texts = st.text(alphabet=st.sampled_from("ab \n\t\u00a0'’\"“«😀e\u0301"), max_size=30)
+
+
+def quoted(place: Place, turns=TURNS) -> str:
+    return next(turn.text for turn in turns if turn.number == place.turn)[place.start : place.end]
+
+
+def test_an_exact_quote_is_found_in_code_points():
+    place = find_quote("😀", TURNS)
+    assert place == Place(1, SUPPORTER.text.index("😀"), SUPPORTER.text.index("😀") + 1)
+
+
+def test_the_supporter_is_searched_before_the_seeker():
+    assert find_quote("That is all.", TURNS).turn == 1
+    assert find_quote("I lost it.", TURNS) == Place(0, 0, 10)
+
+
+def test_an_exact_match_of_the_seeker_goes_before_a_folded_one_of_the_supporter():
+    turns = [TurnText(0, False, "don't go"), TurnText(1, True, "don’t go")]
+    assert find_quote("don't go", turns).turn == 0
+
+
+def test_white_space_and_quotation_marks_are_folded():
+    place = find_quote(' I\'m so sorry — that is "hard".\n', TURNS)
+    assert quoted(place) == "I’m so  sorry —\nthat is “hard”."
+
+
+def test_quotation_marks_typed_around_the_quote_are_dropped():
+    assert quoted(find_quote('"that is “hard”."', TURNS)) == "that is “hard”."
+
+
+def test_what_is_not_there_is_not_found():
+    assert find_quote("I'm not sorry", TURNS) is None
+    assert find_quote("i lost it", TURNS) is None
+    assert find_quote("anything", []) is None
+
+
+def test_a_blank_quote_is_found_nowhere():
+    assert [find_quote(blank, TURNS) for blank in ("", " ", "\n\t", '""', '" "')] == [None] * 5
+
+
+def test_a_stated_place_is_kept_when_the_text_stands_there():
+    turns = [TurnText(3, True, "so so so")]
+    assert place_quote(Quote("so", 3, 6, 8), turns) == Place(3, 6, 8)
+
+
+def test_a_stated_place_that_does_not_hold_the_text_is_looked_for():
+    turns = [TurnText(3, True, "so so so")]
+    assert place_quote(Quote("so", 3, 1, 3), turns) == Place(3, 0, 2)
+    assert place_quote(Quote("so", 9, 0, 2), turns) == Place(3, 0, 2)
+    assert place_quote(Quote("", 3, 2, 2), turns) is None
+
+
+@given(st.lists(texts, min_size=1, max_size=4), st.data())
+def test_any_passage_is_found_and_equals_its_quote(turn_texts, data):
+    turns = [TurnText(index, index % 2 == 1, text) for index, text in enumerate(turn_texts)]
+    text = data.draw(st.sampled_from(turn_texts))
+    start = data.draw(st.integers(0, len(text)))
+    quote = text[start : data.draw(st.integers(start, len(text)))]
+    place = find_quote(quote, turns)
+    if quote.strip():
+        assert place is not None
+        assert quoted(place, turns) == quote
+    else:
+        assert place is None
+
+
+@given(texts, texts)
+def test_a_place_always_covers_a_passage_that_folds_to_the_quote(text, quote):
+    turns = [TurnText(0, True, text)]
+    place = find_quote(quote, turns)
+    if place is not None:
+        assert 0 <= place.start < place.end <= len(text)
+        found = fold(text[place.start : place.end])[0]
+        wanted = fold(quote)[0]
+        assert found in (wanted, wanted.strip(" "), wanted.strip(" ")[1:-1].strip(" "))
+
+
+@given(texts)
+def test_folding_maps_every_character_to_its_origin(text):
+    folded, origins = fold(text)
+    assert len(folded) == len(origins)
+    assert origins == sorted(set(origins))
+    assert "  " not in folded
