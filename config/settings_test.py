@@ -6,7 +6,7 @@ import tempfile
 os.environ.setdefault("ACCORD_VAR", tempfile.mkdtemp(prefix="accord-test-"))
 
 from config.settings import *  # noqa: F403
-from config.settings import STORAGES
+from config.settings import DATABASES, STATIC_ROOT, STORAGES, VAR_DIR
 
 SECRET_KEY = "tests only"  # noqa: S105
 ALLOWED_HOSTS = ["*"]
@@ -19,3 +19,8 @@ CELERY_TASK_ALWAYS_EAGER = True
 CELERY_TASK_EAGER_PROPAGATES = True
 CELERY_BROKER_URL = "memory://"
 CELERY_BROKER_TRANSPORT_OPTIONS = {}
+# WhiteNoise asks for its folder, even an empty one.
+STATIC_ROOT.mkdir(exist_ok=True)
+if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
+    # A file, because threads of a test share an in-memory database only with its locks.
+    DATABASES["default"]["TEST"] = {"NAME": VAR_DIR / "test.sqlite3"}
