@@ -3,18 +3,18 @@
 Krippendorff's alpha is in `alpha`, the coefficients on categories in `chance`, intraclass correlations in `icc`.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from apps.measures.alpha import Metric, alpha_at_point, alpha_kernel
-from apps.measures.arrays import BoolArray, FloatArray, IntArray
+from apps.measures.arrays import BoolArray, IntArray
 from apps.measures.chance import Coefficient, chance_kernel, percent_agreement_kernel
+from apps.measures.estimates import intervals
 from apps.measures.icc import Form, complete, icc_kernel
 from apps.measures.patterns import Patterns, patterns_of
-from apps.measures.resampling import Kernel, percentile_interval, resample
+from apps.measures.resampling import Kernel
 from apps.measures.results import Reason, Result, undefined
 from apps.measures.scale import Scale
 from apps.measures.units import Units
@@ -61,8 +61,8 @@ def group_statistics(
 
     Whole items are resampled, and all statistics see the same resamples. The counts of a result are of what it used:
     for alpha and percent agreement the items with two ratings or more, for the coefficients of `chance` all items with
-    a rating (they enter the category shares), for the ICCs the items rated by every rater. A statistic resting on a
-    single item gets no interval.
+    a rating (they enter the category shares), for the ICCs the items rated by every rater. From a single item only
+    percent agreement can be told, and without an interval.
 
     Raises OffScale for a value outside the scale, ValueError for an unknown statistic.
     """
@@ -74,14 +74,12 @@ def group_statistics(
     found: dict[str, Result] = {}
     kernels: dict[str, Kernel] = {}
     for name in statistics:
-        reason = _unsuitable(name, units, scale) or _insufficient(name, units)
+        reason = _not_computable(name, units, patterns.counts, scale)
         kernel = None if reason else group_kernel(name, units, scale)
         found[name] = _at_point(name, units, patterns, kernel, reason)
         if kernel is not None and found[name].is_defined and found[name].n_items > 1:
             kernels[name] = kernel
-    if resamples:
-        found |= _with_intervals(found, resample(patterns, kernels, resamples=resamples, seed=seed))
-    return found
+    return intervals(found, patterns, kernels, resamples, seed)
 
 
 def group_kernel(name: str, units: Units, scale: Scale) -> Kernel:
@@ -95,31 +93,32 @@ def group_kernel(name: str, units: Units, scale: Scale) -> Kernel:
     return percent_agreement_kernel(units)
 
 
-def _unsuitable(name: str, units: Units, scale: Scale) -> Reason | None:
-    """Why the statistic does not go with this scale or this kind of values."""
+def _not_computable(name: str, units: Units, counts: IntArray, scale: Scale) -> Reason | None:
+    """Why the statistic cannot be had from such values, whatever they are in particular."""
+    if units.values.shape[1] < 2:
+        return Reason.FEWER_THAN_TWO_RATERS
+    if not units.pairable.any():
+        return Reason.NO_SHARED_ITEMS
     if name in _NUMERIC and scale.is_nominal:
         return Reason.NOT_FOR_NOMINAL
     if name == "alpha_ratio" and scale.minimum < 0:
         return Reason.NEGATIVE_POINTS
     if name in _CATEGORICAL and not scale.on_points(units.domain):
         return Reason.BETWEEN_POINTS
-    return None
-
-
-def _insufficient(name: str, units: Units) -> Reason | None:
-    """Why these ratings are not enough for the statistic."""
-    if units.values.shape[1] < 2:
-        return Reason.FEWER_THAN_TWO_RATERS
-    if not units.pairable.any():
-        return Reason.NO_SHARED_ITEMS
-    if name in FORMS and not complete(units).any():
+    comparable = int(counts[complete(units) if name in FORMS else units.pairable].sum())
+    if name in FORMS and comparable == 0:
         return Reason.NO_COMPLETE_ITEMS
+    if name != PERCENT_AGREEMENT and comparable < 2:
+        # One item cannot tell agreement from chance: alpha, for one, is 0 whatever the raters gave.
+        return Reason.TOO_FEW_ITEMS
     return None
 
 
 def _at_point(name: str, units: Units, patterns: Patterns, kernel: Kernel | None, reason: Reason | None) -> Result:
     """The statistic of the items as they are."""
-    used = _used(name, units, reason)
+    if reason in (Reason.FEWER_THAN_TWO_RATERS, Reason.NO_SHARED_ITEMS, Reason.NO_COMPLETE_ITEMS):
+        return undefined(reason, n_raters=units.values.shape[1])
+    used = _used(name, units)
     n_items = int(patterns.counts[used].sum())
     n_raters = int(units.given[used].any(axis=0).sum())
     n_ratings = int(units.sizes[used] @ patterns.counts[used])
@@ -129,33 +128,19 @@ def _at_point(name: str, units: Units, patterns: Patterns, kernel: Kernel | None
     elif kernel is not None:
         value = float(kernel(patterns.weights)[0])
     if np.isnan(value):
-        reason = reason or _why_undefined(name, units, used, patterns.counts)
+        reason = reason or _why_undefined(units, used)
         return undefined(reason, n_items=n_items, n_raters=n_raters, n_ratings=n_ratings)
     return Result(value, None, n_items, n_raters, n_ratings)
 
 
-def _used(name: str, units: Units, reason: Reason | None) -> BoolArray:
+def _used(name: str, units: Units) -> BoolArray:
     """(P,): the units that enter the statistic."""
-    if reason in (Reason.FEWER_THAN_TWO_RATERS, Reason.NO_SHARED_ITEMS, Reason.NO_COMPLETE_ITEMS):
-        return np.zeros(len(units.values), dtype=np.bool_)
     if name in COEFFICIENTS:
         return np.asarray(units.sizes > 0)
     return complete(units) if name in FORMS else units.pairable
 
 
-def _why_undefined(name: str, units: Units, used: BoolArray, counts: IntArray) -> Reason:
-    """Why a kernel had no value for ratings that were enough in number."""
-    if name in FORMS and int(counts[used].sum()) < 2:
-        return Reason.TOO_FEW_ITEMS
-    if np.unique(units.values[used][units.given[used]]).size > 1:
-        return Reason.NO_POSITIVE_VARIANCE
-    return Reason.NO_VARIATION
-
-
-def _with_intervals(found: Mapping[str, Result], drawn: Mapping[str, FloatArray]) -> dict[str, Result]:
-    """The results of `drawn` (B,) values with their percentile intervals."""
-    done: dict[str, Result] = {}
-    for name, values in drawn.items():
-        low, high, degenerate = percentile_interval(values)
-        done[name] = replace(found[name], ci_low=low, ci_high=high, n_resamples=values.size, n_degenerate=degenerate)
-    return done
+def _why_undefined(units: Units, used: BoolArray) -> Reason:
+    """Why a kernel had no value: only an ICC can fail where the ratings vary."""
+    varies = np.unique(units.values[used][units.given[used]]).size > 1
+    return Reason.NO_POSITIVE_VARIANCE if varies else Reason.NO_VARIATION

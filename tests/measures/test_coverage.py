@@ -1,8 +1,8 @@
 """Do intervals that are called 95 % hold the true value 95 times in 100?
 
-Three raters see an item's level through noise, with a severity of their own, and answer on five points; one rating in ten
-is missing. The true values are those of a million such items. Percentile intervals over 50 items are known to run
-a little short; AC2 with quadratic weights, whose chance term is bent most, runs shortest (about 0.89 at 50 items and
+Three raters see an item's level through noise, with a severity of their own, and answer on five points; one rating in
+ten is missing. The true values are those of a million such items. Percentile intervals over 50 items are known to run a
+little short; AC2 with quadratic weights, whose chance term is bent most, runs shortest (about 0.89 at 50 items and
 0.93 at 200 in this model) and is not promised here.
 """
 

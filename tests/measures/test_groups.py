@@ -67,13 +67,18 @@ def test_perfect_agreement_with_partial_overlap_case_19():
 def test_raters_without_a_shared_item_case_22():
     values = np.array([[1, NAN], [2, NAN], [NAN, 3], [NAN, 4]])
     for result in group_statistics(values, FIVE, resamples=10).values():
-        assert (result.value, result.reason, result.n_items) == (None, "no shared items", 0)
+        assert (result.value, result.reason) == (None, "no shared items")
+        assert (result.n_items, result.n_raters, result.n_ratings) == (0, 2, 0)
 
 
-@pytest.mark.parametrize("values", [[[1], [2], [3]], [[1, NAN], [2, NAN], [3, NAN]], [[NAN, NAN]], np.empty((0, 2))])
-def test_one_rater_or_none_case_22(values):
+@pytest.mark.parametrize(
+    ("values", "raters"),
+    [([[1], [2], [3]], 1), ([[1, NAN], [2, NAN], [3, NAN]], 1), ([[NAN, NAN]], 0), (np.empty((0, 2)), 0)],
+)
+def test_one_rater_or_none_case_22(values, raters):
     for result in group_statistics(np.asarray(values, dtype=float), FIVE, resamples=10).values():
-        assert (result.value, result.reason, result.n_items) == (None, "fewer than two raters", 0)
+        assert (result.value, result.reason) == (None, "fewer than two raters")
+        assert (result.n_items, result.n_raters, result.n_ratings) == (0, raters, 0)
 
 
 def test_json_never_holds_a_bare_nan_case_22():
@@ -153,11 +158,12 @@ def test_an_unknown_statistic_is_refused():
         group_statistics(noisy(5, 2), FIVE, statistics=["kappa_of_everything"])
 
 
-def test_one_item_has_a_value_but_no_interval():
-    """Resamples of a single item are all alike; a width of 0 would boast."""
+def test_one_item_cannot_tell_agreement_from_chance():
+    """And its raw agreement has no interval: resamples of a single item are all alike, a width of 0 would boast."""
     found = group_statistics(np.array([[1.0, 2.0], [3.0, NAN]]), FIVE, resamples=100)
-    for name in ("alpha_interval", "percent_agreement"):
-        assert (found[name].n_items, found[name].ci_low, found[name].n_resamples) == (1, None, 0)
+    raw = found.pop("percent_agreement")
+    assert (raw.value, raw.n_items, raw.ci_low, raw.n_resamples) == (0.0, 1, None, 0)
+    assert {result.reason for result in found.values()} == {"too few items"}
 
 
 def test_counts_leave_out_who_shares_no_item():
