@@ -25,7 +25,7 @@ def spearman(table: PairTable, weights: FloatArray) -> FloatArray:
     rank_a, rank_b = (np.cumsum(margin, axis=1) - margin / 2 - n / 2 for margin in (a, b))
     covariance = (weights * rank_a[:, table.a_code] * rank_b[:, table.b_code]).sum(axis=1)
     variance_a, variance_b = (a * rank_a**2).sum(axis=1), (b * rank_b**2).sum(axis=1)
-    return np.clip(share(covariance, np.sqrt(variance_a) * np.sqrt(variance_b)), -1, 1)
+    return np.clip(share(covariance, np.sqrt(variance_a * variance_b)), -1, 1)
 
 
 def spearman_p_value(rho: float, n: int) -> float | None:
@@ -72,7 +72,7 @@ def kendall_tau_b(table: PairTable, weights: FloatArray) -> FloatArray:
         surplus = 2 * _surplus_by_table(table, weights)
     else:
         raise ValueError("too many distinct pairs for Kendall's tau over resamples")
-    return np.clip(share(surplus, np.sqrt(untied_a) * np.sqrt(untied_b)), -1, 1)
+    return np.clip(share(surplus, np.sqrt(untied_a * untied_b)), -1, 1)
 
 
 def _signs(codes: IntArray) -> FloatArray:
