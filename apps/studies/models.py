@@ -1,8 +1,11 @@
 """The design of a study: what is rated, by whom, on which frameworks."""
 
+from typing import Any, NamedTuple
+
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import Count, OuterRef, Q, Subquery
+from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy as _
 
 from apps.accounts.models import User
@@ -23,6 +26,9 @@ class MemberRole(models.TextChoices):
     OWNER = "owner", _("Owner")
     RESEARCHER = "researcher", _("Researcher")
     RATER = "rater", _("Rater")
+
+
+READING_ROLES = (MemberRole.OWNER, MemberRole.RESEARCHER)
 
 
 class RaterKind(models.TextChoices):
@@ -68,7 +74,23 @@ class StudyQuerySet(models.QuerySet["Study"]):
         """Studies whose design and results the person works with: as owner, researcher, or admin."""
         if user.is_admin:
             return self.all()
-        return self.visible_to(user).filter(memberships__role__in=[MemberRole.OWNER, MemberRole.RESEARCHER])
+        if not user.is_active:
+            return self.none()
+        # One filter over one membership: in two, another person's role would do.
+        return self.filter(memberships__user=user, memberships__role__in=READING_ROLES)
+
+    def with_counts(self) -> "StudyQuerySet":
+        """Adds `n_blocks`, `n_items` and `n_raters`."""
+        return self.annotate(
+            n_blocks=_counted(Block.objects.filter(study=OuterRef("pk")), by="study"),
+            n_items=_counted(Item.objects.filter(block__study=OuterRef("pk")), by="block__study"),
+            n_raters=_counted(Rater.objects.filter(study=OuterRef("pk")), by="study"),
+        )
+
+
+def _counted(rows: models.QuerySet[Any], *, by: str) -> Coalesce:
+    """How many rows there are for the outer row, counted apart: joins would multiply each other."""
+    return Coalesce(Subquery(rows.order_by().values(by).annotate(n=Count("pk")).values("n")), 0)
 
 
 class Study(TimeStamped):
@@ -99,6 +121,10 @@ class Study(TimeStamped):
     def __str__(self) -> str:
         return self.title
 
+    def is_readable_by(self, user: User) -> bool:
+        """Whether the person works with the study's design and results, rather than rates in it or less."""
+        return Study.objects.readable_by(user).filter(pk=self.pk).exists()
+
 
 class Membership(TimeStamped):
     """A person's part in a study."""
@@ -115,6 +141,12 @@ class Membership(TimeStamped):
         return f"{self.user} as {self.role} of {self.study}"
 
 
+class BlockQuerySet(models.QuerySet["Block"]):
+    def with_item_counts(self) -> "BlockQuerySet":
+        """Adds `n_items`."""
+        return self.annotate(n_items=_counted(Item.objects.filter(block=OuterRef("pk")), by="block"))
+
+
 class Block(TimeStamped):
     """A dataset paired with the frameworks it is rated on."""
 
@@ -126,6 +158,8 @@ class Block(TimeStamped):
     frameworks = models.ManyToManyField(Framework, through="BlockFramework", related_name="blocks")
     sample_size = models.PositiveIntegerField(null=True, blank=True, help_text="Empty: the whole dataset")
     overlap = models.PositiveIntegerField(null=True, blank=True, help_text="Raters for each item; empty: every rater")
+
+    objects = BlockQuerySet.as_manager()
 
     class Meta:
         ordering = ["study", "position"]
@@ -175,6 +209,24 @@ class Item(TimeStamped):
         return f"{self.conversation} in {self.block}"
 
 
+class KindSummary(NamedTuple):
+    kind: RaterKind
+    n_raters: int
+    n_ratings: int
+
+
+class RaterQuerySet(models.QuerySet["Rater"]):
+    def with_rating_counts(self) -> "RaterQuerySet":
+        """Adds `n_ratings`. The reverse relation is that of `annotation.Rating`: a number is asked for, no model."""
+        return self.annotate(n_ratings=Count("ratings")).order_by("study", "kind", "name")
+
+    def summed_by_kind(self) -> list["KindSummary"]:
+        """How many raters and ratings there are of each kind that occurs, in the order of the kinds."""
+        rows = self.order_by().values_list("kind").annotate(Count("pk", distinct=True), Count("ratings"))
+        found = {kind: (n_raters, n_ratings) for kind, n_raters, n_ratings in rows}
+        return [KindSummary(kind, *found[kind]) for kind in RaterKind if kind in found]
+
+
 class Rater(TimeStamped):
     """Somebody or something that rates in one study. The name is a pseudonym: tables and exports show only it."""
 
@@ -188,6 +240,8 @@ class Rater(TimeStamped):
     is_simulated = models.BooleanField(default=False, help_text="Made up for a demonstration")
     source = models.TextField(blank=True, help_text="Where the ratings come from, for imported raters")
     left_at = models.DateTimeField(null=True, blank=True)
+
+    objects = RaterQuerySet.as_manager()
 
     class Meta:
         ordering = ["study", "kind", "name"]

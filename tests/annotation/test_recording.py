@@ -137,7 +137,7 @@ def test_a_rating_is_either_a_value_or_cannot_tell(rate, value, cannot_tell):
 
 def test_a_dimension_of_a_framework_the_block_does_not_use_is_refused(rate):
     other = make_framework("other-scales").dimensions.first()
-    with pytest.raises(InvalidRating, match="other-scales/scale_1.+a dimension of a framework of the item's block"):
+    with pytest.raises(InvalidRating, match=r"other-scales/scale_1.+a dimension of a framework of the item's block"):
         rate(3, dimension=other)
 
 

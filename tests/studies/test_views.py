@@ -1,0 +1,169 @@
+"""The pages of a study: who sees what."""
+
+import pytest
+from django.urls import reverse
+
+from apps.annotation.services.recording import Origin, RatingEntry, record_ratings
+from apps.studies.models import Item, MemberRole, Membership, Rater, Study
+from apps.studies.services.exclusions import exclude, revert
+
+PAGES = ["studies:overview", "studies:exclusions"]
+
+
+@pytest.fixture
+def rated(grief, framework):
+    """`grief` with a value 4 of every rater for every item on its first scale."""
+    dimension = framework.dimensions.first()
+    record_ratings(
+        entries=[
+            RatingEntry(item.pk, rater.pk, dimension.pk, 4)
+            for item in Item.objects.filter(block__study=grief)
+            for rater in grief.raters.all()
+        ],
+        origin=Origin.IMPORT,
+    )
+    return grief
+
+
+def page(client, name, study, **query):
+    return client.get(reverse(name, args=[study.slug]), query)
+
+
+# --- The list ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_list_holds_the_studies_one_is_a_member_of(sign_in, rosa, grief, strangers):
+    text = sign_in(rosa).get(reverse("studies:list")).text
+    assert grief.title in text
+    assert strangers.title not in text
+
+
+def test_an_admin_sees_every_study(sign_in, ada, grief, strangers):
+    text = sign_in(ada).get(reverse("studies:list")).text
+    assert grief.title in text
+    assert strangers.title in text
+
+
+def test_an_empty_list_says_what_comes_next(sign_in, otto, emil):
+    assert "import_kumar2026" in sign_in(otto).get(reverse("studies:list")).text
+    assert "import_kumar2026" not in sign_in(emil).get(reverse("studies:list")).text
+
+
+def test_the_list_comes_in_pages_with_a_constant_number_of_queries(sign_in, rosa, grief, django_assert_num_queries):
+    client, address = sign_in(rosa), reverse("studies:list")
+    with django_assert_num_queries(4):
+        client.get(address)
+    for number in range(30):
+        study = Study.objects.create(slug=f"s{number}", title=f"Study {number:02d}")
+        Membership.objects.create(study=study, user=rosa, role=MemberRole.OWNER)
+    with django_assert_num_queries(4):
+        text = client.get(address).text
+    assert "Page 1 of 2" in text
+    assert client.get(address, {"page": "2"}).text != text
+
+
+# --- The overview -----------------------------------------------------------------------------------------------------
+
+
+def test_the_overview_shows_the_design_and_the_number_of_ratings(sign_in, rosa, rated):
+    text = page(sign_in(rosa), "studies:overview", rated).text
+    for words in ("Letters", "Warmth Scales (version 1)", "expert1", "every rater", "agreement --study grief"):
+        assert words in text
+    kinds = sign_in(rosa).get(reverse("studies:overview", args=["grief"])).context["kinds"]
+    assert [tuple(row) for row in kinds] == [("expert", 3, 9)]
+
+
+def test_a_rater_sees_title_and_instructions_and_no_trace_of_others(sign_in, emil, rated):
+    rated.instructions = "Read it all.\nThen <b>rate</b>."
+    rated.save()
+    response = page(sign_in(emil), "studies:overview", rated)
+    assert "Read it all.<br>Then &lt;b&gt;rate&lt;/b&gt;." in response.text
+    assert "expert2" not in response.text
+    assert "agreement" not in response.text
+    assert response.context.keys() & {"kinds", "page_obj", "blocks", "n_exclusions"} == set()
+
+
+def test_the_overview_takes_a_constant_number_of_queries(sign_in, rosa, rated, django_assert_num_queries):
+    client = sign_in(rosa)
+    with django_assert_num_queries(11):
+        page(client, "studies:overview", rated)
+    Rater.objects.bulk_create(Rater(study=rated, name=f"crowd{n:03d}", kind="crowd") for n in range(1, 80))
+    with django_assert_num_queries(11):
+        text = page(client, "studies:overview", rated).text
+    assert "Page 1 of 2" in text
+    assert "expert3" in page(client, "studies:overview", rated, page="2").text
+
+
+def test_an_empty_study_teaches_the_next_step(sign_in, rosa, grief):
+    study = Study.objects.create(slug="bare", title="Bare")
+    Membership.objects.create(study=study, user=rosa, role=MemberRole.OWNER)
+    text = page(sign_in(rosa), "studies:overview", study).text
+    assert "Nothing to rate yet" in text
+    assert "import_ratings FILE --study bare" in text
+
+
+# --- Exclusions -------------------------------------------------------------------------------------------------------
+
+
+def test_exclusions_in_force_are_listed_and_those_taken_back_are_not(sign_in, rosa, grief):
+    kept = exclude(
+        rater=grief.raters.get(name="expert2"),
+        item=Item.objects.filter(block__study=grief).first(),
+        explanation="was <em>asleep</em>",
+        by=rosa,
+    )
+    revert(exclusion=exclude(rater=grief.raters.get(name="expert3"), by=rosa), by=rosa)
+    text = page(sign_in(rosa), "studies:exclusions", grief).text
+    assert kept.rater.name in text
+    assert "letters-001" in text
+    assert "was &lt;em&gt;asleep&lt;/em&gt;" in text
+    assert "expert3" not in text
+    assert "1 exclusion in force" in page(sign_in(rosa), "studies:overview", grief).text
+
+
+def test_exclusions_take_a_constant_number_of_queries(sign_in, rosa, grief, django_assert_num_queries):
+    client = sign_in(rosa)
+    raters = list(grief.raters.all())
+    exclude(rater=raters[0], by=rosa)
+    with django_assert_num_queries(5):
+        page(client, "studies:exclusions", grief)
+    for rater in raters[1:]:
+        for item in Item.objects.filter(block__study=grief):
+            exclude(rater=rater, item=item, by=rosa)
+    with django_assert_num_queries(5):
+        page(client, "studies:exclusions", grief)
+
+
+def test_without_exclusions_the_page_says_so(sign_in, rosa, grief):
+    assert "No exclusions are in force" in page(sign_in(rosa), "studies:exclusions", grief).text
+
+
+# --- The ladder -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_nobody_is_sent_to_sign_in(sign_in, grief, name):
+    response = page(sign_in(None), name, grief)
+    assert response.status_code == 302
+    assert response.url.startswith(reverse("accounts:sign-in"))
+
+
+def test_the_list_needs_somebody(sign_in, db):
+    assert sign_in(None).get(reverse("studies:list")).status_code == 302
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_study_of_others_is_not_there(sign_in, rosa, otto, strangers, name):
+    assert page(sign_in(rosa), name, strangers).status_code == 404
+    assert page(sign_in(otto), name, strangers).status_code == 200
+
+
+def test_exclusions_are_not_for_raters(sign_in, emil, grief):
+    assert page(sign_in(emil), "studies:exclusions", grief).status_code == 404
+
+
+@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("method", ["post", "put", "delete"])
+def test_pages_only_show(sign_in, rosa, grief, name, method):
+    client = sign_in(rosa)
+    assert getattr(client, method)(reverse(name, args=[grief.slug])).status_code == 405
