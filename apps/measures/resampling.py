@@ -7,8 +7,8 @@ import numpy as np
 from apps.measures.arrays import FloatArray
 from apps.measures.patterns import Patterns
 
-# Cells (resamples x patterns) of weights held at a time: 32 MiB of float64.
-CHUNK_CELLS = 1 << 22
+# Cells (resamples x patterns) of weights held at a time: 16 MiB of float64.
+CHUNK_CELLS = 1 << 21
 # Drawing an item costs about a twelfth of drawing a binomial count.
 ITEMS_PER_PATTERN = 12
 

@@ -91,7 +91,8 @@ def f1_with_others(values: npt.ArrayLike, column: int, scale: Scale, *, resample
     others = np.delete(patterns.values, column, axis=1)
     used = own & (~np.isnan(others)).any(axis=1)
     if not used.any():
-        return undefined(Reason.NO_SHARED_ITEMS if own.any() else Reason.FEWER_THAN_TWO_RATERS)
+        alone = not own.any() or bool(np.isnan(others).all())
+        return undefined(Reason.FEWER_THAN_TWO_RATERS if alone else Reason.NO_SHARED_ITEMS)
     shared = Patterns(patterns.values[used], patterns.counts[used])
     truths = [truth for truth in others[used].T if not np.isnan(truth).all()]
     n_items, n_raters = shared.n_items, 1 + len(truths)

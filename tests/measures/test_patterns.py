@@ -2,7 +2,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -12,6 +12,7 @@ from apps.measures.scale import OffScale, Scale
 
 FIVE = Scale((1, 2, 3, 4, 5))
 nan = np.nan
+property_test = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def tables(elements: list[float]) -> st.SearchStrategy[np.ndarray]:
@@ -25,6 +26,7 @@ def counted(values: np.ndarray) -> Counter[tuple[float | None, ...]]:
     return Counter(row for row in rows if set(row) != {None})
 
 
+@property_test
 @given(st.one_of(tables([nan, 1, 2, 3, 4, 5]), tables([nan, 1, 1.5, 10 / 3, 5])))
 def test_every_row_is_counted_once_and_empty_rows_not_at_all(values: np.ndarray) -> None:
     patterns = patterns_of(values, FIVE)
@@ -37,6 +39,7 @@ def test_every_row_is_counted_once_and_empty_rows_not_at_all(values: np.ndarray)
     assert patterns.n_items == expected.total()
 
 
+@property_test
 @given(st.one_of(tables([nan, 1, 2, 3, 4, 5]), tables([nan, 1, 1.5, 10 / 3, 5])), st.randoms())
 def test_the_order_of_items_does_not_matter(values: np.ndarray, random: object) -> None:
     shuffled = values[np.random.default_rng(random.randrange(9**9)).permutation(len(values))]  # type: ignore[attr-defined]
@@ -45,6 +48,7 @@ def test_the_order_of_items_does_not_matter(values: np.ndarray, random: object) 
     np.testing.assert_array_equal(one.counts, other.counts)
 
 
+@property_test
 @given(st.one_of(tables([nan, 1, 2, 3, 4, 5]), tables([nan, 1, 1.5, 10 / 3, 5])))
 def test_patterns_stand_in_lexicographic_order_with_missing_first(values: np.ndarray) -> None:
     rows = [tuple(row) for row in np.nan_to_num(patterns_of(values, FIVE).values, nan=-1)]
