@@ -56,6 +56,7 @@ class ConversationReader:
         self.maker = TurnMaker(self.mapping)
         self.rows = 0
         self._used = set(self.mapping.mapped().values())
+        self._is_numbered = "turn_index" in self.mapping.mapped()
         self._unseen = set(self._used) if self._is_json else set()
         self._named = {
             field: column for field, column in self.mapping.mapped().items() if field.startswith(("meta.", "factor."))
@@ -157,7 +158,7 @@ class ConversationReader:
             return
         faults: list[Problem] = []
         rows = group.rows
-        if "turn_index" in self.mapping.mapped():
+        if self._is_numbered:
             rows = sorted(rows, key=lambda part: part.index or 0)
             yield from self._gap_notice(group, rows)
             faults = [
@@ -169,7 +170,7 @@ class ConversationReader:
         yield from self._finished(group.first_row, group.external_id, [part.turn for part in rows], about, faults)
 
     def _index(self, row: Row, faults: list[Problem]) -> int | None:
-        if "turn_index" not in self.mapping.mapped():
+        if not self._is_numbered:
             return None
         text = self._text(row, "turn_index", faults)
         match = WHOLE_NUMBER.fullmatch(text.strip())

@@ -10,6 +10,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 Finding = TypeVar("Finding")
 
 MAX_FINDINGS_SHOWN = 200
+CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 class Role(StrEnum):
@@ -61,7 +62,7 @@ class ConversationRecord:
             "metadata": self.metadata,
             "factors": self.factors,
         }
-        return json.dumps(about, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return CANONICAL.encode(about)
 
     @cached_property
     def content_hash(self) -> str:

@@ -32,6 +32,7 @@ class TurnMaker:
 
     def __init__(self, mapping: ColumnMapping) -> None:
         self.mapping = mapping
+        self._columns = mapping.mapped()
         self.speakers = Speakers(mapping.roles)
         self.rows_with_comma_mark = 0
         self._makers = {
@@ -46,23 +47,26 @@ class TurnMaker:
     def turns(self, row: Row) -> list[TurnRecord]:
         """The turns of one row, in order; for one row per turn that one turn. Raises TurnError."""
         turns = list(self._make(row))
-        if any(COMMA_MARK in turn.text for turn in turns):
-            self.rows_with_comma_mark += 1
-            if self.mapping.clean_commas:
-                return [_cleaned(turn) for turn in turns]
+        for turn in turns:
+            if COMMA_MARK in turn.text:
+                self.rows_with_comma_mark += 1
+                return [_cleaned(turn) for turn in turns] if self.mapping.clean_commas else turns
         return turns
 
     def value(self, row: Row, field: str) -> object:
         """What the mapping gives for a field of this row: a constant, a cell, or None."""
-        if field in self.mapping.constants:
-            return self.mapping.constants[field]
-        column = self.mapping.columns.get(field)
-        return row.values.get(column) if column else None
+        column = self._columns.get(field)
+        if column is not None:
+            return row.values.get(column)
+        return self.mapping.constants.get(field)
 
     def text(self, row: Row, field: str) -> str:
         """The same as text. Raises TurnError where the cell holds something else."""
+        value = self.value(row, field)
+        if type(value) is str:
+            return value
         try:
-            return as_text(self.value(row, field))
+            return as_text(value)
         except CellError as fault:
             raise TurnError(field, str(fault)) from None
 

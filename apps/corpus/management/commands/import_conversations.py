@@ -1,0 +1,144 @@
+"""`python manage.py import_conversations FILE... --dataset SLUG`: conversations of files into a dataset."""
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from apps.accounts.models import User
+from apps.corpus.models import Dataset
+from apps.corpus.parsing.formats import Format
+from apps.corpus.parsing.mapping import parse_mapping
+from apps.corpus.parsing.reading import ConversationReader
+from apps.corpus.parsing.records import EncodingError, FileError, Findings, Problem
+from apps.corpus.services.importing import ImportRefusedError, ImportResult, SourceFile, import_files
+
+
+class Command(BaseCommand):
+    help = (
+        "Import conversations from CSV, TSV, JSONL, JSON, XLSX or Parquet files into a dataset. Several files are one "
+        "import: all is stored or nothing. What is there already is skipped."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("files", nargs="+", metavar="FILE")
+        parser.add_argument("--dataset", required=True, metavar="SLUG", help="made if there is none of that name")
+        parser.add_argument("--format", choices=[str(format) for format in Format], help="default: told by content")
+        parser.add_argument("--encoding", metavar="E", help="default: by byte order mark, else UTF-8")
+        parser.add_argument("--map", action="append", default=[], metavar="field=column", dest="maps")
+        parser.add_argument("--set", action="append", default=[], metavar="field=value", dest="constants")
+        parser.add_argument("--drop-unmapped", action="store_true", help="do not keep other columns as metadata")
+        parser.add_argument(
+            "--clean-commas", action="store_true", help="replace _comma_ in texts; the raw text is kept"
+        )
+        parser.add_argument("--without-text", action="store_true", help="only ids and metadata: no text was published")
+        parser.add_argument("--skip-problem-rows", action="store_true", help="store the good rows, list the rest")
+        parser.add_argument("--dry-run", action="store_true", help="check everything, store nothing")
+        parser.add_argument("--name", default="", help="name of a new dataset; default: its slug")
+        parser.add_argument("--source", default="", help="of a new dataset: where the conversations come from")
+        parser.add_argument("--licence", default="", help="of a new dataset")
+        parser.add_argument("--owner", metavar="EMAIL", help="of a new dataset; default: it belongs to the site")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            mapping = parse_mapping(
+                options["maps"],
+                options["constants"],
+                drop_unmapped=options["drop_unmapped"],
+                clean_commas=options["clean_commas"],
+                without_text=options["without_text"],
+            )
+            dataset = self._dataset(options)
+            with ExitStack() as stack:
+                result = import_files(
+                    dataset=dataset,
+                    files=[self._open(stack, name) for name in options["files"]],
+                    mapping=mapping,
+                    format=options["format"],
+                    encoding=options["encoding"],
+                    skip_problem_rows=options["skip_problem_rows"],
+                    dry_run=options["dry_run"],
+                    on_open=self._tell,
+                )
+        except EncodingError as error:
+            raise CommandError(f"{error} (--encoding cp1252). Nothing was imported.") from None
+        except FileError as error:
+            raise CommandError(f"{error} Nothing was imported.") from None
+        except ImportRefusedError as refusal:
+            self._list_findings(refusal.result)
+            raise CommandError(self._refusal(refusal.result)) from None
+        self._list_findings(result)
+        self._sum_up(dataset, result, dry_run=options["dry_run"])
+
+    def _dataset(self, options: dict[str, Any]) -> Dataset:
+        slug = options["dataset"]
+        dataset = Dataset.objects.filter(slug=slug).first()
+        if dataset is not None:
+            return dataset
+        about = {name: options[name] for name in ("source", "licence")}
+        dataset = Dataset(slug=slug, name=options["name"] or slug, owner=self._owner(options["owner"]), **about)
+        try:
+            dataset.full_clean(exclude=["owner"])
+        except ValidationError as error:
+            problems = [f"{field}: {' '.join(texts)}" for field, texts in error.message_dict.items()]
+            raise CommandError(f"The dataset {slug} cannot be made. {' '.join(problems)}") from None
+        return dataset
+
+    @staticmethod
+    def _owner(email: str | None) -> User | None:
+        if not email:
+            return None
+        owner: User | None = User.objects.filter(email__iexact=email, is_active=True).first()
+        if owner is None:
+            raise CommandError(f"Nobody active has the e-mail address {email}.")
+        return owner
+
+    @staticmethod
+    def _open(stack: ExitStack, name: str) -> SourceFile:
+        try:
+            return SourceFile(Path(name).name, stack.enter_context(Path(name).open("rb")))
+        except OSError as error:
+            raise CommandError(f"{name} cannot be opened: {error.strerror}.") from None
+
+    def _tell(self, name: str, reader: ConversationReader) -> None:
+        mapping = reader.mapping
+        pairs = [f"{field}={column}" for field, column in (mapping.mapped() | mapping.constants).items()]
+        self.stdout.write(f"{name}: {reader.table.format}, read as {' '.join(pairs)}")
+
+    def _list_findings(self, result: ImportResult) -> None:
+        self._list("Problems", result.problems)
+        self._list("Conflicts", result.conflicts)
+        self._list("Warnings", result.warnings)
+
+    def _list(self, heading: str, findings: Findings[Problem]) -> None:
+        if not findings.total:
+            return
+        self.stdout.write(f"{heading} ({findings.total}):")
+        for finding in findings.shown:
+            self.stdout.write(f"  {finding}")
+        if findings.hidden:
+            self.stdout.write(f"  and {findings.hidden} more")
+
+    @staticmethod
+    def _refusal(result: ImportResult) -> str:
+        parts = [
+            f"{count} {word if count == 1 else word + 's'}"
+            for count, word in ((result.problems.total, "problem"), (result.conflicts.total, "conflict"))
+            if count
+        ]
+        hint = "Mend the file, or store the other rows with --skip-problem-rows."
+        if result.conflicts.total:
+            hint += " If only columns that are not mapped differ, --drop-unmapped leaves them out."
+        return f"Nothing was imported: {' and '.join(parts)}. {hint}"
+
+    def _sum_up(self, dataset: Dataset, result: ImportResult, *, dry_run: bool) -> None:
+        counts = result.counts()
+        done = "would be added" if dry_run else "added"
+        self.stdout.write(
+            f"{dataset.slug}: {counts['added']} conversations with {counts['turns']} turns {done}, "
+            f"{counts['skipped']} skipped as already there, {counts['problems']} problems, "
+            f"{counts['conflicts']} conflicts, {counts['warnings']} warnings."
+            + (" Nothing was stored (dry run)." if dry_run else "")
+        )
