@@ -1,11 +1,18 @@
 """What is rated: datasets of conversations of turns."""
 
+import re
+from typing import Any
+
 from django.conf import settings
 from django.db import models
+from django.db.models import Count, OuterRef, Q, Subquery
+from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy as _
 
 from apps.accounts.models import User
 from apps.common.models import TimeStamped
+
+LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 
 
 class SpeakerRole(models.TextChoices):
@@ -23,8 +30,18 @@ class DatasetQuerySet(models.QuerySet["Dataset"]):
         if user.is_admin:
             return self.all()
         if user.is_researcher:
-            return self.filter(models.Q(owner=user) | models.Q(owner=None))
+            return self.filter(Q(owner=user) | Q(owner=None))
         return self.none()
+
+    def with_counts(self) -> "DatasetQuerySet":
+        """Adds `n_conversations`."""
+        conversations = Conversation.objects.filter(dataset=OuterRef("pk"))
+        return self.annotate(n_conversations=_counted(conversations, by="dataset"))
+
+
+def _counted(rows: models.QuerySet[Any], *, by: str) -> Coalesce:
+    """How many rows there are for the outer row, counted for the rows of one page only."""
+    return Coalesce(Subquery(rows.order_by().values(by).annotate(n=Count("pk")).values("n")), 0)
 
 
 class Dataset(TimeStamped):
@@ -48,6 +65,16 @@ class Dataset(TimeStamped):
         return self.name
 
 
+class ConversationQuerySet(models.QuerySet["Conversation"]):
+    def matching(self, text: str) -> "ConversationQuerySet":
+        """Conversations whose id or title contains `text`, whatever the case."""
+        return self.filter(Q(external_id__icontains=text) | Q(title__icontains=text))
+
+    def with_counts(self) -> "ConversationQuerySet":
+        """Adds `n_turns`, system turns included."""
+        return self.annotate(n_turns=_counted(Turn.objects.filter(conversation=OuterRef("pk")), by="conversation"))
+
+
 class Conversation(TimeStamped):
     """One conversation. It may have no turns: where only its ratings were published."""
 
@@ -64,6 +91,8 @@ class Conversation(TimeStamped):
     factors = models.JSONField(default=dict, blank=True, help_text="Experimental conditions, name to level")
     content_hash = models.CharField(max_length=64, editable=False, help_text="SHA-256 over everything but the id")
 
+    objects = ConversationQuerySet.as_manager()
+
     class Meta:
         ordering = ["dataset", "position"]
         constraints = [
@@ -73,6 +102,21 @@ class Conversation(TimeStamped):
 
     def __str__(self) -> str:
         return self.title or self.external_id
+
+    @property
+    def language_tag(self) -> str:
+        """The language as HTML understands it (BCP 47, for example `en` or `pt-BR`), "" where it is something else."""
+        return self.language if LANGUAGE_TAG.fullmatch(self.language) else ""
+
+    def previous(self) -> "Conversation | None":
+        """The one before it in the dataset."""
+        earlier = Conversation.objects.filter(dataset=self.dataset_id, position__lt=self.position)
+        return earlier.order_by("-position").first()
+
+    def next(self) -> "Conversation | None":
+        """The one after it in the dataset."""
+        later = Conversation.objects.filter(dataset=self.dataset_id, position__gt=self.position)
+        return later.order_by("position").first()
 
 
 class Turn(models.Model):
