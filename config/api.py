@@ -9,5 +9,7 @@ urlpatterns = [
     path("", include("apps.studies.api")),
     path("", include("apps.reliability.api")),
     path("schema/", SpectacularAPIView.as_view(), name="schema"),
-    path("docs/", SpectacularSwaggerSplitView.as_view(url_name="schema"), name="api-docs"),
+    path(
+        "docs/", SpectacularSwaggerSplitView.as_view(url_name="schema", template_name="api_docs.html"), name="api-docs"
+    ),
 ]

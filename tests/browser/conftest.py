@@ -1,0 +1,148 @@
+"""Chromium, driven against a live server: everything a page does is watched, whatever the test is about."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from django.conf import settings
+from django.test import Client
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from apps.accounts.models import User
+
+# A browser that asks nobody anything on its own.
+FLAGS = [
+    "--no-sandbox",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-default-apps",
+    "--disable-domain-reliability",
+    "--disable-sync",
+    "--no-first-run",
+    "--no-pings",
+]
+DESKTOP = {"width": 1440, "height": 900}
+PHONE = {"width": 375, "height": 812}
+
+REPORT_VIOLATIONS = """
+document.addEventListener("securitypolicyviolation", (event) => {
+  window.reportViolation(`${event.violatedDirective} refused ${event.blockedURI} at ${event.sourceFile}`);
+});
+"""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.is_relative_to(os.path.dirname(__file__)):
+            item.add_marker(pytest.mark.browser)
+            item.add_marker(pytest.mark.django_db(transaction=True))
+
+
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Browser]:
+    """Closed after this folder: while it lives, Django takes the main thread for an asynchronous one."""
+    executable = shutil.which("chromium")
+    if executable is None:
+        message = "Chromium is not installed (apt-get install chromium)"
+        if os.environ.get("REQUIRE_SERVICES") == "1":
+            pytest.fail(message)
+        pytest.skip(message)
+    with pytest.MonkeyPatch.context() as patch, sync_playwright() as playwright:
+        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
+        chromium = playwright.chromium.launch(executable_path=executable, args=FLAGS)
+        yield chromium
+        chromium.close()
+
+
+@dataclass
+class Watch:
+    """What pages did that no page of this site may do."""
+
+    site: str
+    faults: list[str] = field(default_factory=list)
+    expected: list[str] = field(default_factory=list)
+
+    def follow(self, page: Page) -> None:
+        page.expose_function("reportViolation", lambda text: self.note(page, f"content security policy: {text}"))
+        page.add_init_script(REPORT_VIOLATIONS)
+        page.on("console", lambda message: message.type == "error" and self.note(page, f"console: {message.text}"))
+        page.on("pageerror", lambda error: self.note(page, f"script: {error}"))
+        page.on("request", lambda request: self.check_host(page, request.url))
+
+    def check_host(self, page: Page, url: str) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("data", "blob") and f"{parts.scheme}://{parts.netloc}" != self.site:
+            self.note(page, f"asked another host: {url}")
+
+    def note(self, page: Page, fault: str) -> None:
+        if not any(text in fault for text in self.expected):
+            self.faults.append(f"{page.url}: {fault}")
+
+
+OpenPage = Callable[..., Page]
+
+
+@pytest.fixture
+def watch(live_server: Any) -> Iterator[Watch]:
+    watched = Watch(live_server.url)
+    yield watched
+    assert watched.faults == []
+
+
+@pytest.fixture
+def open_page(browser: Browser, live_server: Any, watch: Watch) -> Iterator[OpenPage]:
+    """`open_page(user, viewport=PHONE, color_scheme="dark")`: a page of a browser of its own, already signed in."""
+    contexts: list[BrowserContext] = []
+
+    def opened(user: User | None = None, **options: Any) -> Page:
+        context = browser.new_context(base_url=live_server.url, **({"viewport": DESKTOP} | options))
+        context.set_default_timeout(10_000)
+        contexts.append(context)
+        if user is not None:
+            context.add_cookies([session_cookie(user, live_server.url)])
+        page = context.new_page()
+        watch.follow(page)
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+
+
+@pytest.fixture
+def page(open_page: OpenPage) -> Page:
+    """A page of nobody in particular."""
+    return open_page()
+
+
+def session_cookie(user: User, url: str) -> Any:
+    client = Client()
+    client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
+    return {
+        "name": settings.SESSION_COOKIE_NAME,
+        "value": client.cookies[settings.SESSION_COOKIE_NAME].value,
+        "url": url,
+    }
+
+
+def accessibility_faults(page: Page) -> list[str]:
+    """Every violation that axe finds, of whatever weight, one line each; inside Swagger UI is not ours to mend."""
+    found = Axe().run(page, context={"exclude": [["#swagger-ui"]]}).response["violations"]
+    return [
+        f"{violation['impact']} {violation['id']}: {node['html'][:200]}"
+        for violation in found
+        for node in violation["nodes"]
+    ]
+
+
+def assert_accessible(page: Page) -> None:
+    assert accessibility_faults(page) == []
+
+
+def scrolls_sideways(page: Page) -> bool:
+    return bool(page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"))

@@ -1,0 +1,134 @@
+"""Every page of the site, on a desk and on a phone, by day and by night: accessible, and never wider than the screen.
+
+`test_no_page_is_forgotten` compares the list below with the addresses of the site, so a new screen must join it.
+"""
+
+from collections.abc import Iterator
+
+import pytest
+from django.conf import settings
+from django.core import mail
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
+from playwright.sync_api import Page
+
+from apps.accounts.services.keys import create_key
+from tests.browser.conftest import DESKTOP, PHONE, accessibility_faults, scrolls_sideways
+
+# Addresses that are no pages: acts (POST only), files, and what programs read.
+NO_PAGES = {
+    "accounts:sign-out",
+    "accounts:key-revoke",
+    "accounts:user-role",
+    "accounts:user-deactivate",
+    "accounts:user-reactivate",
+    "common:healthz",
+    "common:readyz",
+    "frameworks:yaml",
+    "schema",
+}
+
+
+def names(resolver: URLResolver, namespace: str = "") -> Iterator[str]:
+    for entry in resolver.url_patterns:
+        if isinstance(entry, URLResolver):
+            inner = f"{namespace}{entry.namespace}:" if entry.namespace else namespace
+            yield from names(entry, inner)
+        elif isinstance(entry, URLPattern) and entry.name:
+            yield namespace + entry.name
+
+
+def pages_of_strangers(rosa) -> dict[str, str]:
+    Client().post(reverse("accounts:password-reset"), {"email": rosa.email})
+    link = next(word for word in str(mail.outbox[0].body).split() if word.startswith(settings.BASE_URL))
+    return {
+        "dashboard:home": reverse("dashboard:home"),
+        "accounts:sign-in": reverse("accounts:sign-in"),
+        "accounts:password-reset": reverse("accounts:password-reset"),
+        "accounts:password-reset-done": reverse("accounts:password-reset-done"),
+        "accounts:password-reset-confirm": link.removeprefix(settings.BASE_URL),
+        "accounts:password-reset-complete": reverse("accounts:password-reset-complete"),
+    }
+
+
+def pages_of_people(rosa, study) -> dict[str, str]:
+    block = study.blocks.get()
+    framework = block.frameworks.get()
+    conversation = block.dataset.conversations.first()
+    return {
+        "dashboard:home": reverse("dashboard:home"),
+        "accounts:profile": reverse("accounts:profile"),
+        "accounts:password-change": reverse("accounts:password-change"),
+        "accounts:keys": reverse("accounts:keys"),
+        "accounts:users": reverse("accounts:users"),
+        "accounts:user": reverse("accounts:user", args=[rosa.pk]),
+        "frameworks:list": reverse("frameworks:list"),
+        "frameworks:detail": reverse("frameworks:detail", args=[framework.slug]),
+        "frameworks:version": reverse("frameworks:version", args=[framework.slug, framework.version]),
+        "corpus:datasets": reverse("corpus:datasets"),
+        "corpus:dataset": reverse("corpus:dataset", args=[block.dataset.slug]),
+        "corpus:conversation": reverse("corpus:conversation", args=[block.dataset.slug, conversation.pk]),
+        "studies:list": reverse("studies:list"),
+        "studies:overview": reverse("studies:overview", args=[study.slug]),
+        "studies:exclusions": reverse("studies:exclusions", args=[study.slug]),
+        "api-docs": reverse("api-docs"),
+    }
+
+
+def faults_of(page: Page, pages: dict[str, str]) -> list[str]:
+    faults = []
+    for name, address in pages.items():
+        response = page.goto(address)
+        assert response is not None
+        if response.status != 200:
+            faults.append(f"{name}: answered {response.status}")
+        page.wait_for_load_state("networkidle")
+        faults += [f"{name}: {fault}" for fault in accessibility_faults(page)]
+        if scrolls_sideways(page):
+            faults.append(f"{name}: the page scrolls sideways")
+    return faults
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desk", "phone"])
+def test_every_page_is_accessible_and_fits(open_page, ada, rosa, grief, viewport, scheme):
+    create_key(user=ada, name="notebook")
+    stranger = open_page(viewport=viewport, color_scheme=scheme)
+    person = open_page(ada, viewport=viewport, color_scheme=scheme)
+    assert faults_of(stranger, pages_of_strangers(rosa)) + faults_of(person, pages_of_people(rosa, grief)) == []
+
+
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desk", "phone"])
+def test_pages_with_nothing_on_them_yet_are_accessible_and_fit(open_page, rosa, emil, viewport):
+    addresses = ["dashboard:home", "accounts:keys", "studies:list", "frameworks:list"]
+    pages = {name: reverse(name) for name in addresses}
+    researcher, rater = open_page(rosa, viewport=viewport), open_page(emil, viewport=viewport)
+    pages_of_researchers = pages | {"corpus:datasets": reverse("corpus:datasets")}
+    assert faults_of(researcher, pages_of_researchers) + faults_of(rater, pages) == []
+
+
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desk", "phone"])
+def test_pages_of_errors_are_accessible_and_fit(open_page, emil, watch, viewport):
+    watch.expected += ["404 (Not Found)", "403 (Forbidden)", "429 (Too Many Requests)"]
+    page = open_page(emil, viewport=viewport)
+    for address, status in [("/no/such/page/", 404), (reverse("accounts:users"), 403)]:
+        response = page.goto(address)
+        assert response is not None
+        assert response.status == status
+        assert accessibility_faults(page) == []
+        assert not scrolls_sideways(page)
+    stranger = open_page(viewport=viewport)
+    for _ in range(5):
+        stranger.goto(reverse("accounts:sign-in"))
+        stranger.get_by_label("E-mail address").fill(emil.email)
+        stranger.get_by_label("Password").fill("wrong")
+        stranger.get_by_role("button", name="Sign in").click()
+    assert "Too many attempts" in stranger.title()
+    assert accessibility_faults(stranger) == []
+    assert not scrolls_sideways(stranger)
+
+
+def test_no_page_is_forgotten(rosa, grief):
+    walked = set(pages_of_strangers(rosa)) | set(pages_of_people(rosa, grief))
+    pages = {name for name in names(get_resolver()) if "api/" not in name} - NO_PAGES
+    assert {name for name in pages if not name.startswith("api")} - walked == set()
