@@ -33,6 +33,8 @@ from apps.measures.units import (
 
 # `krippendorff` holds several tables of units x values x values; up to this many cells it is asked at a point.
 LIBRARY_CELLS = 1_000_000
+# The ratio metric compares every two values anew in each resample: beyond so many values that takes minutes.
+RATIO_VALUES = 8_192
 
 
 class Metric(StrEnum):
@@ -67,6 +69,11 @@ def alpha_at_point(metric: Metric, units: Units, counts: IntArray) -> float:
             level_of_measurement=metric.value,
         )
     )
+
+
+def can_resample(metric: Metric, units: Units) -> bool:
+    """Whether a thousand resamples are a matter of seconds."""
+    return metric is not Metric.RATIO or len(units.domain) <= RATIO_VALUES
 
 
 def nominal(units: Units) -> Kernel:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from apps.measures.alpha import Metric, alpha_at_point, alpha_kernel
+from apps.measures.alpha import Metric, alpha_at_point, alpha_kernel, can_resample
 from apps.measures.arrays import BoolArray, IntArray
 from apps.measures.chance import Coefficient, chance_kernel, percent_agreement_kernel
 from apps.measures.estimates import intervals
@@ -62,14 +62,26 @@ def group_statistics(
     Whole items are resampled, and all statistics see the same resamples. The counts of a result are of what it used:
     for alpha and percent agreement the items with two ratings or more, for the coefficients of `chance` all items with
     a rating (they enter the category shares), for the ICCs the items rated by every rater. From a single item only
-    percent agreement can be told, and without an interval.
+    percent agreement can be told, and without an interval; nor has alpha_ratio one on more than 8,192 distinct values.
 
     Raises OffScale for a value outside the scale, ValueError for an unknown statistic.
     """
+    patterns = patterns_of(values, scale)
+    return pattern_statistics(patterns, scale, resamples=resamples, seed=seed, statistics=statistics)
+
+
+def pattern_statistics(
+    patterns: Patterns,
+    scale: Scale,
+    *,
+    resamples: int = 0,
+    seed: int = 0,
+    statistics: Sequence[str] = GROUP_STATISTICS,
+) -> dict[str, Result]:
+    """`group_statistics` of ratings that were collapsed to patterns before."""
     unknown = set(statistics) - set(GROUP_STATISTICS)
     if unknown:
         raise ValueError(f"unknown group statistics {sorted(unknown)}; there are {', '.join(GROUP_STATISTICS)}")
-    patterns = patterns_of(values, scale)
     units = Units.of(patterns.values)
     found: dict[str, Result] = {}
     kernels: dict[str, Kernel] = {}
@@ -77,7 +89,7 @@ def group_statistics(
         reason = _not_computable(name, units, patterns.counts, scale)
         kernel = None if reason else group_kernel(name, units, scale)
         found[name] = _at_point(name, units, patterns, kernel, reason)
-        if kernel is not None and found[name].is_defined and found[name].n_items > 1:
+        if kernel is not None and found[name].is_defined and found[name].n_items > 1 and _can_resample(name, units):
             kernels[name] = kernel
     return intervals(found, patterns, kernels, resamples, seed)
 
@@ -91,6 +103,10 @@ def group_kernel(name: str, units: Units, scale: Scale) -> Kernel:
     if name in FORMS:
         return icc_kernel(FORMS[name], units)
     return percent_agreement_kernel(units)
+
+
+def _can_resample(name: str, units: Units) -> bool:
+    return name not in ALPHAS or can_resample(ALPHAS[name], units)
 
 
 def _not_computable(name: str, units: Units, counts: IntArray, scale: Scale) -> Reason | None:

@@ -21,8 +21,8 @@ Features = FloatArray | Table
 
 # Tables of at most this many cells are kept dense (BLAS is quicker); larger ones, nearly always sparse, are not.
 DENSE_CELLS = 2_000_000
-# No intermediate table of a kernel has more cells than this (64 MiB).
-CHUNK_CELLS = 8_000_000
+# No intermediate table of a kernel has more cells than this (32 MiB); a kernel holds a handful of them.
+CHUNK_CELLS = 4_000_000
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """The door of the group statistics: what is undefined and why, what was used, and the intervals."""
 
 import json
+import tracemalloc
 from dataclasses import asdict
 
 import numpy as np
@@ -210,3 +211,31 @@ def test_intervals_keep_whole_items_together_with_multiplicity():
     redrawn = [per_item[rng.integers(0, 40, 40)].mean() for _ in range(4000)]
     assert result.ci_low == pytest.approx(np.percentile(redrawn, 2.5), abs=0.02)
     assert result.ci_high == pytest.approx(np.percentile(redrawn, 97.5), abs=0.02)
+
+
+def test_ratio_alpha_on_very_fine_values_has_no_interval(monkeypatch):
+    monkeypatch.setattr("apps.measures.alpha.RATIO_VALUES", 30)
+    values = np.random.default_rng(2).uniform(1, 5, size=(20, 2))
+    found = group_statistics(values, FIVE, resamples=20)
+    assert (found["alpha_ratio"].is_defined, found["alpha_ratio"].ci_low, found["alpha_ratio"].n_resamples) == (
+        True,
+        None,
+        0,
+    )
+    assert found["alpha_ordinal"].n_resamples == 20
+
+
+def test_many_items_with_values_of_their_own_stay_within_memory():
+    """20,000 items, no two alike, and 60,000 distinct values: tables are cut to chunks."""
+    values = np.random.default_rng(2).uniform(1, 5, size=(20_000, 3))
+    statistics = ["alpha_ordinal", "alpha_interval", "icc_2_1"]
+    tracemalloc.start()
+    try:
+        found = group_statistics(values, FIVE, resamples=150, statistics=statistics)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 400 * 2**20
+    for name in statistics:
+        assert found[name].ci_low < found[name].value < found[name].ci_high
+        assert found[name].value == pytest.approx(0, abs=0.02)
