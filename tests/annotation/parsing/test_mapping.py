@@ -1,0 +1,127 @@
+"""Which column of a ratings file means what."""
+
+import pytest
+
+from apps.annotation.parsing.mapping import complete_mapping, parse_maps
+from apps.annotation.parsing.values import DimensionScale, Scales
+from apps.corpus.parsing.records import FileError
+from apps.frameworks.scales import PointSpec
+
+POINTS = (PointSpec(1), PointSpec(2))
+
+
+def scales(*keys: str) -> Scales:
+    return Scales(DimensionScale(*key.split("/"), POINTS) for key in keys)
+
+
+KIND = scales("kind/warmth", "kind/cared_for", "kind/advice")
+TWO = scales("kind/warmth", "cold/warmth", "cold/advice")
+
+
+def mapped(columns, *maps, of=KIND, has_rater=True):
+    return complete_mapping(parse_maps(maps), columns, of, has_rater=has_rater)
+
+
+def test_a_wide_file_is_guessed_from_slugs_and_known_prefixes():
+    mapping = mapped(["", "conv_id", "level_warmth", "m_caredfor", "full_conversation", "response_length"])
+    assert mapping.columns == {"item": "conv_id"}
+    assert mapping.dimensions == {"kind/warmth": "level_warmth", "kind/cared_for": "m_caredfor"}
+    assert mapping.is_wide
+
+
+def test_evidence_columns_are_guessed_beside_their_dimension():
+    mapping = mapped(["id", "warmth", "warmth_example", "advice", "rationales_advice", "cared_for_example"])
+    assert mapping.evidence == {"kind/warmth": "warmth_example", "kind/advice": "rationales_advice"}
+
+
+def test_a_long_file_has_a_dimension_and_a_value():
+    mapping = mapped(["Item", "Rater", "Dimension", "Score", "Comment"], has_rater=False)
+    assert mapping.columns == {
+        "item": "Item",
+        "rater": "Rater",
+        "dimension": "Dimension",
+        "value": "Score",
+        "comment": "Comment",
+    }
+    assert not mapping.is_wide
+
+
+def test_a_more_telling_header_is_taken_for_the_item():
+    assert mapped(["id", "user_id", "conversation_id", "warmth"]).columns["item"] == "conversation_id"
+
+
+def test_a_named_rater_leaves_a_rater_column_alone():
+    assert "rater" not in mapped(["item", "rater", "warmth"]).columns
+
+
+def test_what_is_given_goes_before_a_guess():
+    mapping = mapped(["item", "code", "warmth", "w2", "advice"], "item=code", "dimension.warmth=w2")
+    assert mapping.columns["item"] == "code"
+    assert mapping.dimensions == {"kind/warmth": "w2"}
+
+
+def test_an_empty_column_forbids_the_guess():
+    assert "comment" not in mapped(["item", "dimension", "value", "comment"], "comment=").columns
+
+
+def test_a_long_file_may_be_read_as_a_wide_one_when_told():
+    mapping = mapped(["item", "dimension", "value", "warmth"], "dimension.warmth=warmth")
+    assert mapping.dimensions == {"kind/warmth": "warmth"}
+    assert mapping.columns == {"item": "item"}
+
+
+def test_the_exact_slug_goes_before_a_prefixed_one():
+    assert mapped(["item", "m_warmth", "warmth"]).dimensions == {"kind/warmth": "warmth"}
+
+
+def test_dimensions_of_two_frameworks_are_told_apart_by_the_framework():
+    mapping = mapped(["item", "kind/warmth", "cold.warmth"], of=TWO)
+    assert mapping.dimensions == {"kind/warmth": "kind/warmth", "cold/warmth": "cold.warmth"}
+    mapping = mapped(["item", "w"], "dimension.cold/warmth=w", "evidence.cold/warmth=w", of=TWO)
+    assert mapping.as_dict() == {"item": "item", "dimension.cold/warmth": "w", "evidence.cold/warmth": "w"}
+    assert mapping.used() == {"item", "w"}
+
+
+@pytest.mark.parametrize(
+    ("columns", "maps", "of", "words"),
+    [
+        (["item", "warmth"], ["item=nr"], KIND, r"no column nr \(for item\)\. Its headers are: item, warmth"),
+        (["item", "other"], [], KIND, r"No column holds ratings: .+ The headers are: item, other\."),
+        (["nr", "warmth"], [], KIND, r"No column is mapped to the field item .+ The headers are: nr, warmth\."),
+        (
+            ["item", "warmth"],
+            [],
+            TWO,
+            r"may be a dimension of several frameworks.+dimension\.kind/warmth=warmth",
+        ),
+        (["item", "m_warmth", "level_warmth"], [], KIND, r"may both be kind/warmth\. Say which: --map dimension\.kind"),
+        (["item", "w"], ["dimension.wrmth=w"], KIND, r"dimension\.wrmth: wrmth is no dimension of the block"),
+        (["item", "w"], ["evidence.warmth=w"], KIND, r"no column of values for kind/warmth"),
+        (["item", "warmth", "say"], ["comment=say"], KIND, r"The field comment belongs to a long file"),
+        (["item", "value"], ["value=value"], KIND, r"No column holds ratings"),
+        (["item", "who", "warmth"], ["rater=who"], KIND, r"given by name and by the column who"),
+    ],
+)
+def test_a_mapping_that_cannot_be_is_refused_with_the_headers_seen(columns, maps, of, words):
+    with pytest.raises(FileError, match=words):
+        mapped(columns, *maps, of=of)
+
+
+def test_somebody_must_have_rated():
+    with pytest.raises(FileError, match="Whose ratings are these"):
+        mapped(["item", "warmth"], has_rater=False)
+
+
+@pytest.mark.parametrize(
+    ("maps", "words"),
+    [
+        (["item"], "item is not of the form field=column"),
+        (["=x"], "not of the form"),
+        (["points=x"], "points is not a field. Expected one of: item, rater, dimension, value"),
+        (["dimension.=x"], "is not a field"),
+        (["item=a", "item=b"], "The field item is given twice"),
+    ],
+)
+def test_maps_are_checked(maps, words):
+    with pytest.raises(FileError, match=words):
+        parse_maps(maps)
