@@ -1,0 +1,13 @@
+"""The frameworks that come with Accord, as reviewable files."""
+
+from pathlib import Path
+
+from apps.frameworks.framework_file import read_framework
+from apps.frameworks.scales import FrameworkSpec
+
+CATALOG = Path(__file__).resolve().parent.parent / "catalog"
+
+
+def builtin_frameworks() -> list[FrameworkSpec]:
+    """The built-in frameworks, in the order of their slugs. Raises FrameworkProblems if a file is wrong."""
+    return [read_framework(path.read_bytes()) for path in sorted(CATALOG.glob("*.yaml"))]
