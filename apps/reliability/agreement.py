@@ -157,7 +157,14 @@ def _pair_rows(
         resamples=settings.resamples,
         seed=comparison_seed(settings.seed, table.key, pair.a.name, pair.b.name),
     )
-    return _rows(table.key, pair.a.name, pair.b.name, {name: results[name] for name in PAIR_STATISTICS})
+    return _rows(table.key, pair.a.name, pair.b.name, {name: _of_two(results[name]) for name in PAIR_STATISTICS})
+
+
+def _of_two(result: Result) -> Result:
+    """A rater who used this scale nowhere is a rater of the block all the same: what is lacking are shared items."""
+    if result.reason == Reason.FEWER_THAN_TWO_RATERS:
+        return replace(result, reason=Reason.NO_SHARED_ITEMS.value)
+    return result
 
 
 def _column(table: RatingTable, side: Side, columns: dict[str, FloatArray]) -> FloatArray:

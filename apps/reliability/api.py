@@ -22,9 +22,15 @@ from apps.studies.models import Study
 from apps.studies.services.blindness import may_see_ratings
 
 # An answer is computed while somebody waits: fewer resamples than in a report, and a bound on what one may ask for.
+# A comparison is all statistics of one pair or group; it costs about 3 ms, and as much again for 200 resamples.
 DEFAULT_RESAMPLES = 200
 MOST_RESAMPLES = 2000
 MOST_COMPARISONS = 2000
+
+
+def most_comparisons(resamples: int) -> int:
+    """How many comparisons one answer may hold: fewer where each is resampled more often than usual."""
+    return MOST_COMPARISONS * DEFAULT_RESAMPLES // max(resamples, DEFAULT_RESAMPLES)
 
 
 class Query(serializers.Serializer[Any]):
@@ -83,7 +89,8 @@ class StudyAgreement(APIView):
         summary="The agreement of a study",
         description=(
             "Refused to an owner or researcher who also rates in the study, until discussion is open. At most "
-            f"{MOST_COMPARISONS} comparisons are computed for one answer; the `agreement` command knows no bound."
+            f"{MOST_COMPARISONS} comparisons (fewer with more resamples) are computed for one answer; the command "
+            "`agreement` has no such bound."
         ),
         parameters=[Query],
         responses=AgreementSerializer,
@@ -103,6 +110,7 @@ class StudyAgreement(APIView):
 def _answer(study: Study, query: dict[str, Any]) -> dict[str, Any]:
     """The document without notes and averages. Raises ValidationError."""
     _check_slugs(study, query.get("block"), query.get("framework"))
+    most = most_comparisons(query["bootstrap"])
     try:
         agreement = agreement_of_study(
             study=study,
@@ -111,12 +119,15 @@ def _answer(study: Study, query: dict[str, Any]) -> dict[str, Any]:
             framework=query.get("framework"),
             all_pairs=query["all_pairs"],
             pool_models=query["pool_models"],
-            most_comparisons=MOST_COMPARISONS,
+            most_comparisons=most,
         )
     except TooManyComparisonsError as error:
         raise ValidationError(
-            _("This would be %(total)d comparisons; at most %(most)d are computed for one answer. Ask for one block.")
-            % {"total": error.total, "most": MOST_COMPARISONS}
+            _(
+                "These are %(total)d comparisons, and at most %(most)d can be computed while you wait. Ask for one "
+                "block or framework, or for fewer resamples."
+            )
+            % {"total": error.total, "most": most}
         ) from None
     chosen = tuple(name for name in ("all_pairs", "pool_models") if query[name])
     meta = meta_of(Report(agreement, timezone.now(), study=study.slug, options=chosen))

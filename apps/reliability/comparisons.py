@@ -45,12 +45,10 @@ class _Candidate:
     is_aggregate: bool
 
     @property
-    def is_group(self) -> bool:
-        return self.side.how is not None
-
-    @property
     def order(self) -> tuple[int, int, str]:
-        return (KIND_ORDER[self.kind], 0 if self.is_group else 1, self.side.name)
+        """By kind; there the group, then the group without one, then the raters by name."""
+        within = 2 if self.side.how is None else 0 if self.side.without is None else 1
+        return (KIND_ORDER[self.kind], within, self.side.name)
 
 
 def study_plan(raters: Sequence[RaterKey], *, all_pairs: bool = False, pool_models: bool = False) -> Plan:

@@ -1,0 +1,3 @@
+from tests.reliability.conftest import rate
+
+__all__ = ["rate"]
