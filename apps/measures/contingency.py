@@ -12,8 +12,8 @@ from apps.measures.arrays import FloatArray, IntArray
 if TYPE_CHECKING:
     SparseMatrix = sparse.csr_array[np.float64, tuple[int, int]]
 
-# Up to this size a dense product is quicker than a sparse one.
-DENSE_CELLS = 4096
+# Up to this size a dense product is quicker than a sparse one; above it BLAS also starts threads.
+DENSE_CELLS = 512
 
 
 def share(numerator: FloatArray, denominator: FloatArray) -> FloatArray:

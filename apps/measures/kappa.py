@@ -114,7 +114,7 @@ def kappa_test(
         table = PairTable(table.a_code.astype(np.float64), table.b_code.astype(np.float64))
     n = counts.sum()
     a, b = (margin[0] / n for margin in table.margins(counts[None, :]))
-    from_b, from_a = (_mean_disagreement(table.values, share, weighting) for share in (a, b))
+    from_b, from_a = (_mean_disagreement(table.values, shares, weighting) for shares in (a, b))
     expected = float(a @ from_a)
     if expected <= 0:
         return None
