@@ -5,6 +5,7 @@ from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
 from apps.common.models import TimeStamped
+from apps.frameworks.scales import DimensionSpec, FrameworkSpec, PointMatcher, PointSpec, PolarityName
 
 
 class Level(models.TextChoices):
@@ -21,12 +22,37 @@ class Polarity(models.IntegerChoices):
     NEUTRAL = 0, _("neither")
     NEGATIVE = -1, _("less is better")
 
+    @classmethod
+    def of(cls, name: PolarityName) -> "Polarity":
+        """The polarity by its name in a framework file: `+`, `-` or `none`."""
+        return {"+": cls.POSITIVE, "-": cls.NEGATIVE, "none": cls.NEUTRAL}[name]
+
+    @property
+    def name_in_files(self) -> PolarityName:
+        names: dict[int, PolarityName] = {1: "+", -1: "-", 0: "none"}
+        return names[self.value]
+
 
 class FrameworkQuerySet(models.QuerySet["Framework"]):
     def latest_versions(self) -> "FrameworkQuerySet":
         """Only the newest version of each framework."""
         newest = Framework.objects.filter(slug=models.OuterRef("slug")).order_by("-version").values("pk")[:1]
         return self.filter(pk=models.Subquery(newest))
+
+    def version_of(self, slug: str, version: int | None = None) -> "FrameworkQuerySet":
+        """The one version of a framework, the newest where none is named; empty where there is none."""
+        if version is None:
+            return self.latest_versions().filter(slug=slug)
+        return self.filter(slug=slug, version=version)
+
+    def with_dimension_counts(self) -> "FrameworkQuerySet":
+        """Ordered by name, each with its `dimension_count`."""
+        # Counting groups the rows, and Django drops a model's own order from grouped queries.
+        return self.annotate(dimension_count=models.Count("dimensions")).order_by("name", "slug", "-version")
+
+    def with_scales(self) -> "FrameworkQuerySet":
+        """Dimensions and their points come along: two queries, however many there are."""
+        return self.prefetch_related(models.Prefetch("dimensions", Dimension.objects.with_points()))
 
 
 class Framework(TimeStamped):
@@ -57,6 +83,30 @@ class Framework(TimeStamped):
     def is_frozen(self) -> bool:
         return self.frozen_at is not None
 
+    def other_versions(self) -> FrameworkQuerySet:
+        """The framework's other versions, the newest first."""
+        return Framework.objects.filter(slug=self.slug).exclude(pk=self.pk).order_by("-version")
+
+    def as_spec(self) -> FrameworkSpec:
+        """What this version says, as plain data: equal to what its file was read into."""
+        return FrameworkSpec(
+            slug=self.slug,
+            name=self.name,
+            citation=self.citation,
+            dimensions=tuple(dimension.as_spec() for dimension in self.dimensions.all()),
+            url=self.url,
+            description=self.description,
+            stem=self.stem,
+            language=self.language,
+        )
+
+
+class DimensionQuerySet(models.QuerySet["Dimension"]):
+    def with_points(self) -> "DimensionQuerySet":
+        """In the framework's order, each with its points: one query more, however many there are."""
+        points = models.Prefetch("points", ScalePoint.objects.order_by("position"))
+        return self.order_by("framework_id", "position").prefetch_related(points)
+
 
 class Dimension(models.Model):
     """One scale of a framework: a question with declared points."""
@@ -76,6 +126,8 @@ class Dimension(models.Model):
     example_high = models.TextField(blank=True)
     source = models.TextField(blank=True, help_text="Where the scale comes from, when not the framework's citation")
 
+    objects = DimensionQuerySet.as_manager()
+
     class Meta:
         ordering = ["framework", "position"]
         constraints = [
@@ -86,6 +138,46 @@ class Dimension(models.Model):
 
     def __str__(self) -> str:
         return self.label
+
+    @property
+    def is_nominal(self) -> bool:
+        return self.level == Level.NOMINAL
+
+    @property
+    def polarity_name(self) -> PolarityName:
+        """`+`, `-` or `none`, as in a framework file."""
+        return Polarity(self.polarity).name_in_files
+
+    @property
+    def scale_points(self) -> tuple[float, ...]:
+        """The values of the declared points, in the order of the scale."""
+        return tuple(point.value for point in self.points.all())
+
+    def point_matcher(self) -> PointMatcher:
+        """Reads text as one of the declared points. Keep it while reading many cells."""
+        return PointMatcher([*self.points.all()])
+
+    def labelled_examples(self) -> list[tuple[str, str]]:
+        """The example replies, each under the point it stands for; the middle of an ordinal scale may have no words."""
+        points = [*self.points.all()]
+        middle = points[len(points) // 2] if len(points) % 2 else None
+        examples = ((points[0], self.example_low), (middle, self.example_middle), (points[-1], self.example_high))
+        return [(str(point or _("in between")), text) for point, text in examples if text]
+
+    def as_spec(self) -> DimensionSpec:
+        return DimensionSpec(
+            slug=self.slug,
+            label=self.label,
+            question=self.question,
+            guideline=self.guideline,
+            points=tuple(PointSpec(point.value, point.label) for point in self.points.all()),
+            level="nominal" if self.is_nominal else "ordinal",
+            polarity=self.polarity_name,
+            example_low=self.example_low,
+            example_middle=self.example_middle,
+            example_high=self.example_high,
+            source=self.source,
+        )
 
 
 class ScalePoint(models.Model):
@@ -104,4 +196,9 @@ class ScalePoint(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.value:g} {self.label}".strip()
+        return f"{self.value_text} {self.label}".strip()
+
+    @property
+    def value_text(self) -> str:
+        """The value as a person writes it: 3 and 2.5, not 3.0."""
+        return str(int(self.value)) if self.value.is_integer() else str(self.value)

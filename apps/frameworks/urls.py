@@ -1,2 +1,11 @@
+from django.urls import path
+
+from apps.frameworks import views
+
 app_name = "frameworks"
-urlpatterns: list = []
+urlpatterns = [
+    path("", views.framework_list, name="list"),
+    path("<slug:slug>/", views.framework, name="detail"),
+    path("<slug:slug>/<int:version>/", views.framework, name="version"),
+    path("<slug:slug>/<int:version>/framework.yaml", views.framework_file, name="yaml"),
+]
