@@ -43,9 +43,9 @@ def choose_encoding(head: bytes, asked: str | None = None) -> str:
 
 def _checked(asked: str, marked: str | None) -> str:
     try:
-        b"".decode(asked)
+        b"a".decode(asked, "ignore")
         name = codecs.lookup(asked).name
-    except LookupError:
+    except (LookupError, UnicodeError):
         raise FileError(f"{asked} is not an encoding known here; expected for example utf-8 or cp1252.") from None
     if marked is None:
         return name

@@ -224,5 +224,5 @@ def _is_record(element: object) -> bool:
     if not isinstance(element, dict):
         return False
     keys = set(element)
-    is_message = "content" in keys or {"from", "value"} <= keys or {"speaker", "text"} == keys
+    is_message = "content" in keys or {"from", "value"} <= keys or keys in ({"speaker", "text"}, {"role", "text"})
     return not is_message

@@ -134,7 +134,10 @@ def _header_text(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def _reason(error: Exception) -> str:
+def _reason(error: BaseException) -> str:
+    # openpyxl wraps what went wrong in a longer message of its own.
+    while (cause := error.__cause__ or error.__context__) is not None:
+        error = cause
     if isinstance(error, DefusedXmlException):
         return "it declares XML entities, which no spreadsheet program writes"
-    return str(error).rstrip(".")[:200] or type(error).__name__
+    return str(error).partition("\n")[0].rstrip(".")[:200] or type(error).__name__

@@ -104,7 +104,9 @@ def import_files(
                 about = {"file": source.name, "format": reader.table.format, "mapping": reader.mapping.as_dict()}
                 yield from reader
             except FileError as error:
-                raise FileError(f"{name}: {error}" if name else str(error)) from error
+                if name:
+                    error.args = (f"{name}: {error}",)
+                raise
             sources.append(about | {"rows": reader.rows, "sha256": _sha256(source.file)})
 
     return import_conversations(
