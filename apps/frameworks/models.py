@@ -2,6 +2,7 @@
 
 from django.db import models
 from django.db.models import F, Q
+from django.db.models.functions import Lower
 from django.utils.translation import gettext_lazy as _
 
 from apps.common.models import TimeStamped
@@ -46,9 +47,9 @@ class FrameworkQuerySet(models.QuerySet["Framework"]):
         return self.filter(slug=slug, version=version)
 
     def with_dimension_counts(self) -> "FrameworkQuerySet":
-        """Ordered by name, each with its `dimension_count`."""
+        """Ordered by name, whatever its case, each with its `dimension_count`."""
         # Counting groups the rows, and Django drops a model's own order from grouped queries.
-        return self.annotate(dimension_count=models.Count("dimensions")).order_by("name", "slug", "-version")
+        return self.annotate(dimension_count=models.Count("dimensions")).order_by(Lower("name"), "slug", "-version")
 
     def with_scales(self) -> "FrameworkQuerySet":
         """Dimensions and their points come along: two queries, however many there are."""
