@@ -109,24 +109,29 @@ def kappa_test(
     of b's, d_b likewise, their formulas (there in w = 1 - d) reduce to
         null:  var = (E d^2 - E d_a^2 - E d_b^2 + De^2) / (n De^2), the mean E over independent values;
         plain: var = Var(Do (d_a + d_b) - De d) / (n De^4), the variance over the pairs as they are.
+    A constant rater has kappa 0 and variance 0 in both.
     """
     if convention is Convention.OBSERVED and weighting is not Weighting.UNWEIGHTED:
         table = PairTable(table.a_code.astype(np.float64), table.b_code.astype(np.float64))
     n = counts.sum()
     a, b = (margin[0] / n for margin in table.margins(counts[None, :]))
+    if (a == 1).any() or (b == 1).any():
+        return None
     from_b, from_a = (_mean_disagreement(table.values, shares, weighting) for shares in (a, b))
     expected = float(a @ from_a)
-    if expected <= 0:
-        return None
     disagreement = _disagreement(table.a, table.b, weighting)
     observed = float(counts @ disagreement / n)
     if convention is Convention.OBSERVED:
         influence = observed * (from_a[table.a_code] + from_b[table.b_code]) - expected * disagreement
-        mean = counts @ influence / n
-        relative = float(counts @ (influence - mean) ** 2 / n) / expected**4
+        relative = _variance(influence, counts / n) / expected**4
+    elif weighting is Weighting.QUADRATIC:
+        # Here d - d_a - d_b = -2 (a - mean a)(b - mean b) - De, so that z is sqrt(n) times Pearson's r.
+        relative = 4 * _variance(table.values, a) * _variance(table.values, b) / expected**2
     else:
-        squares = _mean_squared_disagreement(table.values, a, b, weighting)
-        relative = float(squares - a @ from_a**2 - b @ from_b**2) / expected**2 + 1
+        squares = expected
+        if weighting is Weighting.LINEAR:
+            squares = float(_mean_disagreement(table.values, a, Weighting.QUADRATIC) @ b)
+        relative = (squares - float(a @ from_a**2) - float(b @ from_b**2)) / expected**2 + 1
     if relative < VARIANCE_NOISE:
         return None
     z = float((1 - observed / expected) / math.sqrt(relative / n))
@@ -145,28 +150,11 @@ def _mean_disagreement(values: FloatArray, shares: FloatArray, weighting: Weight
         return 1 - shares
     mean = shares @ values
     if weighting is Weighting.QUADRATIC:
-        return np.asarray((values - mean) ** 2 + shares @ (values - mean) ** 2)
+        return np.asarray((values - mean) ** 2 + _variance(values, shares))
     # E|v - x| = (mean - v) + 2 E max(v - x, 0), the last by running over the gaps below v.
     below = np.concatenate([[0.0], np.cumsum(np.cumsum(shares)[:-1] * np.diff(values))])
     return np.asarray(mean - values + 2 * below)
 
 
-def _mean_squared_disagreement(values: FloatArray, a: FloatArray, b: FloatArray, weighting: Weighting) -> float:
-    """E d^2 of independent values with shares a and b (Q,)."""
-    if weighting is Weighting.UNWEIGHTED:
-        return float(1 - a @ b)
-    mean_a, mean_b = a @ values, b @ values
-    moments_a = [a @ (values - mean_a) ** power for power in (2, 3, 4)]
-    moments_b = [b @ (values - mean_b) ** power for power in (2, 3, 4)]
-    shift = mean_a - mean_b
-    second = moments_a[0] + moments_b[0]
-    if weighting is Weighting.LINEAR:
-        return float(second + shift**2)
-    return float(
-        moments_a[2]
-        + moments_b[2]
-        + 6 * moments_a[0] * moments_b[0]
-        + 4 * shift * (moments_a[1] - moments_b[1])
-        + 6 * shift**2 * second
-        + shift**4
-    )
+def _variance(values: FloatArray, shares: FloatArray) -> float:
+    return float(shares @ (values - shares @ values) ** 2)

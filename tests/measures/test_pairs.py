@@ -81,8 +81,7 @@ def test_quadratic_kappa_is_lins_concordance() -> None:
 
 
 def test_the_null_test_of_quadratic_kappa_is_that_of_pearsons_r() -> None:
-    """d - d_a - d_b = -2 (a - mean a)(b - mean b) - De, so the null variance is 4 var a var b / (n De^2), and with
-    kappa = 2 cov / De, z = sqrt(n) r."""
+    """The null variance is 4 var a var b / (n De^2), and with kappa = 2 cov / De, z = sqrt(n) r."""
     rng = np.random.default_rng(5)
     a = rng.integers(1, 8, size=60).astype(float)
     b = np.clip(a + rng.integers(-2, 3, size=60) + 0.5, 1, 7)
@@ -143,6 +142,17 @@ def test_one_constant_rater_has_kappa_zero_and_no_correlation() -> None:
         assert (found[name].z, found[name].p_value) == (None, None)
     for name in CORRELATIONS:
         assert found[name].reason == "no variation"
+
+
+def test_one_odd_rating_among_a_million_makes_no_test_of_a_constant_rater() -> None:
+    """The variance is zero, not the rounding noise of a tiny chance disagreement."""
+    a = np.full(1_000_000, 3.0)
+    b = a.copy()
+    b[0] = 4
+    for convention in Convention:
+        found = pair_statistics(a, b, FIVE, convention=convention, statistics=CHANCE_CORRECTED)
+        assert [result.value for result in found.values()] == pytest.approx([0, 0, 0], abs=1e-6)
+        assert [result.z for result in found.values()] == [None, None, None]
 
 
 def test_perfect_agreement_with_partial_overlap_is_one_for_every_pair() -> None:
