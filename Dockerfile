@@ -3,6 +3,7 @@ FROM python:3.13-slim
 
 ENV PYTHONDONTWRITEBYTECODE=1 \
     PYTHONUNBUFFERED=1 \
+    OPENBLAS_NUM_THREADS=1 \
     ACCORD_VAR=/var/lib/accord
 
 RUN useradd --system --create-home accord && install -d -o accord -g accord /var/lib/accord

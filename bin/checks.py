@@ -32,6 +32,8 @@ def environment(**extra: str) -> dict[str, str]:
         key: value for key, value in os.environ.items() if key not in {"DATABASE_URL", "REDIS_URL", "SECRET_KEY"}
     }
     inherited["PATH"] = f"{BIN}{os.pathsep}{inherited.get('PATH', '')}"
+    # The tests run on every core: threads inside each one's linear algebra only get in each other's way.
+    inherited.setdefault("OPENBLAS_NUM_THREADS", "1")
     return inherited | {"TEST_DATABASE_URL": POSTGRES, "TEST_REDIS_URL": REDIS} | extra
 
 

@@ -170,6 +170,8 @@ def interrupt(number: int, frame: FrameType | None) -> None:
 def main() -> None:
     signal.signal(signal.SIGTERM, interrupt)
     os.environ.setdefault("BASE_URL", address().rstrip("/"))
+    # Several processes share the cores: threads inside each one's linear algebra only get in each other's way.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     refuse_taken_port()
     prepare()
     clear_stale_mailboxes()
