@@ -57,7 +57,7 @@ def test_a_damaged_file_is_refused_in_one_sentence():
 
 
 def test_a_file_is_bounded_by_its_unpacked_size(monkeypatch):
-    monkeypatch.setattr("apps.corpus.parsing.columnar.MAX_UNPACKED_BYTES", 1024 * 1024)
+    monkeypatch.setattr("apps.corpus.parsing.columnar.MAX_PARQUET_BYTES", 1024 * 1024)
     n = 5000
     small = parquet(id=[str(number) for number in range(n)], post=["a" * 1000] * n, reply=["b"] * n)
     assert len(small) < 200_000

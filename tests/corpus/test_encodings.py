@@ -68,6 +68,20 @@ def test_utf_16_without_a_mark_is_recognised_and_named(encoding):
     assert read(TABLE.encode(encoding), encoding=encoding).texts == {"1": ["café 🙂"]}
 
 
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'[{"id": 1, "post": "a", "reply": "b"}, {"id": "\xe9"}]',
+        b'{"id": 1, "post": "a", "reply": "b"}\n{"id": "\xe9"}',
+        b'[{"id": 1, "post": "a", "reply": "b"}' + b" " * CHUNK_BYTES + b', {"id": "\xe9"}]',
+    ],
+)
+def test_a_bad_byte_of_json_is_named_as_one(data):
+    with pytest.raises(EncodingError) as refusal:
+        read(data)
+    assert refusal.value.offset == data.index(b"\xe9")
+
+
 @pytest.mark.parametrize("name", ["klingon", "rot13", "hex"])
 def test_an_unknown_encoding_is_refused_by_name(name):
     with pytest.raises(FileError, match=f"{name} is not an encoding known here"):

@@ -2,6 +2,8 @@
 
 import io
 import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from django.db import connection
@@ -185,6 +187,25 @@ def test_a_dataset_that_another_import_has_made_meanwhile_is_used():
     result = import_files(dataset=unsaved, files=[source("id,post,reply\n1,a,b\n2,c,d\n")])
     assert (result.added, result.skipped) == (1, 1)
     assert Dataset.objects.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_imports_at_once_store_nothing_twice():
+    text = "id,post,reply\n" + "".join(f"{number},p{number},r\n" for number in range(300))
+    together = threading.Barrier(2)
+
+    def run() -> int:
+        together.wait()
+        try:
+            return import_text(text).added
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(2) as pool:
+        added = [future.result() for future in [pool.submit(run), pool.submit(run)]]
+    assert sorted(added) == [0, 300]
+    assert Conversation.objects.count() == 300
+    assert Turn.objects.count() == 600
 
 
 def test_case_8_unusual_characters_are_stored_as_they_are():

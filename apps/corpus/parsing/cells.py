@@ -8,6 +8,9 @@ from typing import Any
 EXACT_DIGITS = 15
 """Digits a spreadsheet keeps of a number."""
 
+MAX_DEPTH = 50
+"""Levels of lists and objects inside each other that metadata may have."""
+
 
 class NumberText(str):
     """A number of a JSON file, kept as it is written there."""
@@ -77,11 +80,13 @@ def has_lost_digits(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) >= 10**EXACT_DIGITS
 
 
-def as_metadata(value: object) -> Any:
+def as_metadata(value: object, depth: int = 0) -> Any:
     """A cell as a JSON value: numbers stay numbers, dates become ISO 8601 text, NaN becomes null.
 
-    Raises CellError for bytes that are not UTF-8.
+    Raises CellError for bytes that are not UTF-8, and for lists in lists beyond MAX_DEPTH.
     """
+    if depth > MAX_DEPTH:
+        raise CellError(f"is nested more than {MAX_DEPTH} levels deep")
     if value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, NumberText):
@@ -91,9 +96,9 @@ def as_metadata(value: object) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
-        return {str(key): as_metadata(inner) for key, inner in value.items()}
+        return {str(key): as_metadata(inner, depth + 1) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [as_metadata(inner) for inner in value]
+        return [as_metadata(inner, depth + 1) for inner in value]
     if isinstance(value, datetime | date | time | timedelta | Decimal | bytes):
         return as_text(value)
     return str(value)

@@ -6,8 +6,8 @@ from typing import BinaryIO
 import pyarrow
 import pyarrow.parquet
 
-from apps.corpus.parsing.limits import MAX_ROWS, MAX_UNPACKED_BYTES, MEBIBYTE
-from apps.corpus.parsing.records import FileError, Notice, Problem
+from apps.corpus.parsing.limits import MAX_PARQUET_BYTES, MAX_ROWS, MEBIBYTE
+from apps.corpus.parsing.records import FileError, Finding
 from apps.corpus.parsing.tables import Row, check_headers
 
 BATCH_ROWS = 256
@@ -29,7 +29,7 @@ class ParquetRows:
         _check_size(unpacked)
         self.columns = check_headers(list(self._parquet.schema_arrow.names))
 
-    def __iter__(self) -> Iterator[Row | Problem | Notice]:
+    def __iter__(self) -> Iterator[Row | Finding]:
         number = unpacked = 0
         batches = self._parquet.iter_batches(batch_size=BATCH_ROWS, use_threads=False)
         while True:
@@ -51,10 +51,10 @@ class ParquetRows:
 
 
 def _check_size(unpacked: int) -> None:
-    if unpacked > MAX_UNPACKED_BYTES:
+    if unpacked > MAX_PARQUET_BYTES:
         raise FileError(
             f"The file would unpack to {unpacked / MEBIBYTE:,.0f} MiB; "
-            f"at most {MAX_UNPACKED_BYTES // MEBIBYTE} MiB are allowed."
+            f"at most {MAX_PARQUET_BYTES // MEBIBYTE} MiB are allowed."
         )
 
 

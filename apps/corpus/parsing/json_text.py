@@ -191,7 +191,8 @@ def _read_array(buffer: JsonBuffer) -> Iterator[Row | Problem]:
         try:
             yield _as_row(number, buffer.value())
         except FileError as error:
-            raise FileError(f"Record {number}: {error}") from None
+            error.args = (f"Record {number}: {error}",)
+            raise
     buffer.take("]")
 
 

@@ -5,11 +5,14 @@ MEBIBYTE = 1024 * 1024
 MAX_FILE_BYTES = 1024 * MEBIBYTE
 """Size of the file as it lies on the disk."""
 
-MAX_UNPACKED_BYTES = 512 * MEBIBYTE
-"""Size of a workbook (XLSX is a ZIP archive) or a Parquet file once unpacked."""
+MAX_WORKBOOK_BYTES = 256 * MEBIBYTE
+"""Size of a workbook once unpacked (XLSX is a ZIP archive). Its table of texts is held in memory."""
 
-MAX_ROWS = 2_000_000
-"""Rows of one file, empty ones included."""
+MAX_PARQUET_BYTES = 1024 * MEBIBYTE
+"""Size of a Parquet file once unpacked."""
+
+MAX_ROWS = 1_048_576
+"""Rows of one file, empty ones included: as many as a spreadsheet has."""
 
 MAX_RECORD_CHARACTERS = 16 * MEBIBYTE
 """One line, one cell, or one JSON record. A conversation of 300 turns and a turn of 1 MB stay far below."""

@@ -74,10 +74,10 @@ def _read(reader: ConversationReader, seen: Preview) -> None:
         if isinstance(found, ConversationRecord):
             if len(seen.conversations) < CONVERSATIONS_SHOWN:
                 seen.conversations.append(found)
+        elif isinstance(found, Problem):
+            seen.problems.add(found)
         elif isinstance(found, Notice):
             seen.notices.add(found)
-        else:
-            seen.problems.add(found)
     seen.rows = reader.rows
     seen.unknown_speakers = dict(reader.maker.speakers.unknown.most_common())
     seen.rows_with_comma_mark = reader.maker.rows_with_comma_mark

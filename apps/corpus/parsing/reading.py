@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, BinaryIO
 
 from apps.corpus.parsing.cells import CellError, as_metadata, as_text, has_lost_digits
@@ -12,7 +12,7 @@ from apps.corpus.parsing.grouping import Gatherer, Group, TurnRow
 from apps.corpus.parsing.guessing import guess_mapping
 from apps.corpus.parsing.limits import MAX_ROWS
 from apps.corpus.parsing.mapping import ABOUT_FIELDS, ColumnMapping, Shape, listed
-from apps.corpus.parsing.records import ConversationRecord, FileError, Notice, Problem
+from apps.corpus.parsing.records import ConversationRecord, FileError, Finding, Notice, Problem
 from apps.corpus.parsing.rows import Table, open_table
 from apps.corpus.parsing.shapes import COMMA_MARK, TurnError, TurnMaker
 from apps.corpus.parsing.tables import Row
@@ -21,7 +21,7 @@ MAX_LENGTHS = {"id": 255, "title": 500, "language": 35, "pair": 255, "parent": 2
 HASH_ID_LENGTH = 32
 WHOLE_NUMBER = re.compile(r"(-?\d{1,18})(?:\.0*)?")
 
-Found = ConversationRecord | Problem | Notice
+Found = ConversationRecord | Finding
 
 
 def open_conversations(
@@ -73,7 +73,7 @@ class ConversationReader:
         if first is None:
             raise FileError("The file holds no rows besides its header." if self.table.columns else "It is empty.")
         if not self._is_json:
-            self.table.rows = iter([first, *self.table.rows])
+            self.table.rows = chain([first], self.table.rows)
             return
         raise FileError(f"None of the first records can be read. {first}.")
 
@@ -86,9 +86,9 @@ class ConversationReader:
             )
         yield from self._closing_notices()
 
-    def _rows(self) -> Iterator[Row | Problem | Notice]:
+    def _rows(self) -> Iterator[Row | Finding]:
         for row in self.table.rows:
-            if isinstance(row, Problem):
+            if isinstance(row, Finding):
                 yield replace(row, file=self.name)
                 continue
             self.rows += 1
@@ -102,7 +102,7 @@ class ConversationReader:
 
     def _single(self) -> Iterator[Found]:
         for row in self._rows():
-            if isinstance(row, Problem):
+            if isinstance(row, Finding):
                 yield row
                 continue
             faults: list[Problem] = []
@@ -117,9 +117,9 @@ class ConversationReader:
     def _gathered(self) -> Iterator[Found]:
         gatherer = Gatherer()
         for row in self._rows():
-            if isinstance(row, Problem):
+            if isinstance(row, Finding):
                 yield row
-                if not isinstance(row, Notice):
+                if isinstance(row, Problem):
                     gatherer.lose_row()
                 continue
             yield from self._gather(row, gatherer)
@@ -154,7 +154,7 @@ class ConversationReader:
     def _from_group(self, group: Group) -> Iterator[Found]:
         if group.is_broken:
             message = f"conversation {group.external_id} is left out: a row that belongs to it, or may, has a problem"
-            yield Problem(group.first_row, "", message, self.name)
+            yield Notice(group.first_row, "", message, self.name)
             return
         faults: list[Problem] = []
         rows = group.rows
@@ -255,13 +255,13 @@ class ConversationReader:
 
     def _metadata(self, rows: list[Row], faults: list[Problem]) -> dict[str, Any]:
         """Named and unmapped columns; a list, one value for each turn, where the rows of a conversation differ."""
-        metadata: dict[str, Any] = {
-            name.removeprefix("meta."): value for name, value in self.mapping.constants.items() if name[:5] == "meta."
-        }
-        wanted = [(field[5:], column) for field, column in self._named.items() if field.startswith("meta.")]
+        metadata: dict[str, Any] = {}
+        wanted: list[tuple[str, str]] = []
         if not self.mapping.drop_unmapped:
             columns = dict.fromkeys(name for row in rows for name in row.values)
-            wanted += [(column, column) for column in columns if column not in self._used]
+            wanted = [(column, column) for column in columns if column not in self._used]
+        # After the others: a name that was asked for wins over a column that happens to be called so.
+        wanted += [(field[5:], column) for field, column in self._named.items() if field.startswith("meta.")]
         for name, column in wanted:
             try:
                 values = [as_metadata(row.values.get(column)) for row in rows]
@@ -271,7 +271,8 @@ class ConversationReader:
             value = values[0] if all(value == values[0] for value in values) else values
             if value is not None and value != "":
                 metadata[name] = value
-        return metadata
+        constants = self.mapping.constants.items()
+        return metadata | {name[5:]: value for name, value in constants if name.startswith("meta.")}
 
     def _digits_notice(self, row: Row) -> Iterator[Notice]:
         value = self.maker.value(row, "id")

@@ -1,4 +1,4 @@
-"""What reading a file yields: conversations, problems and notices."""
+"""What reading a file yields: conversations and findings."""
 
 import hashlib
 import json
@@ -7,7 +7,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any, Generic, NamedTuple, TypeVar
 
-Finding = TypeVar("Finding")
+Kind = TypeVar("Kind")
 
 MAX_FINDINGS_SHOWN = 200
 CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
@@ -90,9 +90,9 @@ def _holds_nul(value: object) -> bool:
     return isinstance(value, list) and any(_holds_nul(part) for part in value)
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """Why a row cannot be imported. `row` counts as a spreadsheet does (the header is row 1); None: the whole file."""
+@dataclass(frozen=True)
+class Finding:
+    """Something found in a file. `row` counts as a spreadsheet does (the header is row 1); None: the whole file."""
 
     row: int | None
     field: str
@@ -101,15 +101,16 @@ class Problem:
 
     def __str__(self) -> str:
         place = [self.file, "" if self.row is None else f"row {self.row}", self.field]
-        return f"{', '.join(part for part in place if part)}: {self.message}"
+        named = ", ".join(part for part in place if part)
+        return f"{named}: {self.message}" if named else self.message
 
 
-@dataclass(frozen=True, slots=True)
-class Notice(Problem):
-    """Something worth knowing that does not stop an import. Printed like a problem."""
+class Problem(Finding):
+    """Why a row cannot be imported."""
 
-    # Dataclasses with slots do not inherit a method that uses zero-argument super, hence the plain reuse.
-    __str__ = Problem.__str__
+
+class Notice(Finding):
+    """Something worth knowing that does not stop an import."""
 
 
 class FileError(ValueError):
@@ -129,13 +130,13 @@ class EncodingError(FileError):
 
 
 @dataclass
-class Findings(Generic[Finding]):
+class Findings(Generic[Kind]):
     """Things found in a file: all are counted, the first 200 are kept."""
 
     total: int = 0
-    shown: list[Finding] = field(default_factory=list)
+    shown: list[Kind] = field(default_factory=list)
 
-    def add(self, finding: Finding) -> None:
+    def add(self, finding: Kind) -> None:
         self.total += 1
         if len(self.shown) < MAX_FINDINGS_SHOWN:
             self.shown.append(finding)

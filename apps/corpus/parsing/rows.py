@@ -12,7 +12,7 @@ from apps.corpus.parsing.encodings import choose_encoding, text_chunks, text_lin
 from apps.corpus.parsing.formats import Format, begins_like_json, binary_format, read_head
 from apps.corpus.parsing.json_text import is_single_object, read_json, read_json_lines
 from apps.corpus.parsing.limits import MAX_FILE_BYTES, MEBIBYTE, SAMPLE_ROWS
-from apps.corpus.parsing.records import FileError, Notice, Problem
+from apps.corpus.parsing.records import FileError, Finding
 from apps.corpus.parsing.tables import Row
 
 SNIFFED_CHUNKS = 1
@@ -27,7 +27,7 @@ class Table:
 
     format: Format
     columns: list[str]
-    rows: Iterator[Row | Problem | Notice]
+    rows: Iterator[Row | Finding]
     sample: list[Row]
     encoding: str = ""
     delimiter: str = ""
@@ -37,7 +37,7 @@ class Table:
         """Read no further than the first so many rows. `is_cut` tells afterwards whether there were more."""
         self.rows = self._first(self.rows, rows)
 
-    def _first(self, source: Iterator[Row | Problem | Notice], rows: int) -> Iterator[Row | Problem | Notice]:
+    def _first(self, source: Iterator[Row | Finding], rows: int) -> Iterator[Row | Finding]:
         yield from islice(source, rows)
         self.is_cut = next(source, None) is not None
 
@@ -116,8 +116,8 @@ def _text_format(file: BinaryIO, encoding: str, beginning: str) -> Format:
 
 
 def _sampled(
-    source: Iterable[Row | Problem | Notice],
-) -> tuple[Iterator[Row | Problem | Notice], list[Row]]:
+    source: Iterable[Row | Finding],
+) -> tuple[Iterator[Row | Finding], list[Row]]:
     """The rows again from the first, and those among the first 200 that can be read."""
     rows = iter(source)
     first = list(islice(rows, SAMPLE_ROWS))

@@ -13,8 +13,8 @@ from defusedxml import DefusedXmlException
 from openpyxl.utils.exceptions import InvalidFileException
 
 from apps.corpus.parsing.cells import ErrorText
-from apps.corpus.parsing.limits import MAX_ROWS, MAX_UNPACKED_BYTES, MEBIBYTE
-from apps.corpus.parsing.records import FileError, Notice, Problem
+from apps.corpus.parsing.limits import MAX_ROWS, MAX_WORKBOOK_BYTES, MEBIBYTE
+from apps.corpus.parsing.records import FileError, Finding, Notice, Problem
 from apps.corpus.parsing.tables import Row, check_headers
 
 if not openpyxl.DEFUSEDXML:
@@ -54,10 +54,10 @@ def check_size(file: BinaryIO) -> None:
     except zipfile.BadZipFile:
         raise FileError("The file begins like an Excel workbook but is damaged or cut off.") from None
     unpacked = sum(part.file_size for part in parts)
-    if unpacked > MAX_UNPACKED_BYTES or len(parts) > MAX_PARTS:
+    if unpacked > MAX_WORKBOOK_BYTES or len(parts) > MAX_PARTS:
         raise FileError(
             f"The workbook would unpack to {unpacked / MEBIBYTE:,.0f} MiB; "
-            f"at most {MAX_UNPACKED_BYTES // MEBIBYTE} MiB are allowed."
+            f"at most {MAX_WORKBOOK_BYTES // MEBIBYTE} MiB are allowed."
         )
     if "[Content_Types].xml" not in names:
         raise FileError("The file is a ZIP archive but no Excel workbook; unpack it first.")
@@ -87,7 +87,7 @@ class WorkbookRows:
             return
         raise FileError(f"The sheet {self.sheet} is empty.")
 
-    def __iter__(self) -> Iterator[Row | Problem | Notice]:
+    def __iter__(self) -> Iterator[Row | Finding]:
         if self.others:
             yield Notice(None, "", f"only the sheet {self.sheet} is read; not read: {', '.join(self.others)}")
         width = len(self.columns)

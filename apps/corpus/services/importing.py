@@ -40,7 +40,7 @@ class ImportResult:
     skipped: int = 0
     problems: Findings[Problem] = field(default_factory=Findings)
     conflicts: Findings[Problem] = field(default_factory=Findings)
-    warnings: Findings[Problem] = field(default_factory=Findings)
+    warnings: Findings[Notice] = field(default_factory=Findings)
 
     @property
     def is_clean(self) -> bool:
@@ -159,7 +159,7 @@ def _spool(found: Iterable[Found], spool: IO[str], result: ImportResult) -> dict
             result.warnings.add(one)
         elif isinstance(one, Problem):
             result.problems.add(one)
-        elif _is_new(one, seen, first_with, result):
+        elif isinstance(one, ConversationRecord) and _is_new(one, seen, first_with, result):
             spool.write(f"{json.dumps([one.external_id, one.content_hash])}\n{one.content}\n")
     return seen
 

@@ -12,7 +12,7 @@ from apps.corpus.models import Dataset
 from apps.corpus.parsing.formats import Format
 from apps.corpus.parsing.mapping import parse_mapping
 from apps.corpus.parsing.reading import ConversationReader
-from apps.corpus.parsing.records import EncodingError, FileError, Findings, Problem
+from apps.corpus.parsing.records import EncodingError, FileError, Findings
 from apps.corpus.services.importing import ImportRefusedError, ImportResult, SourceFile, import_files
 
 
@@ -112,7 +112,7 @@ class Command(BaseCommand):
         self._list("Conflicts", result.conflicts)
         self._list("Warnings", result.warnings)
 
-    def _list(self, heading: str, findings: Findings[Problem]) -> None:
+    def _list(self, heading: str, findings: Findings[Any]) -> None:
         if not findings.total:
             return
         self.stdout.write(f"{heading} ({findings.total}):")
