@@ -39,9 +39,8 @@
       return;
     }
     let theme = stored();
-    const name = button.querySelector("[data-theme-name]");
     const show = () => {
-      name.textContent = button.dataset[theme];
+      button.textContent = button.dataset[theme];
     };
     show();
     button.hidden = false;

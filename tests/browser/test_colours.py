@@ -24,7 +24,7 @@ def test_the_switch_persists_over_pages_and_visits(open_page, db):
     page = open_page(color_scheme="light")
     page.goto("/")
     switch = page.get_by_role("button", name="Colours")
-    expect(switch).to_have_text("Colours: system")
+    expect(switch).to_have_text("Colours: as the system")
     switch.click()
     switch.click()
     expect(switch).to_have_text("Colours: dark")
@@ -35,5 +35,5 @@ def test_the_switch_persists_over_pages_and_visits(open_page, db):
     again.goto("/")
     assert ground(again) == DARK
     again.get_by_role("button", name="Colours").click()
-    expect(again.get_by_role("button", name="Colours")).to_have_text("Colours: system")
+    expect(again.get_by_role("button", name="Colours")).to_have_text("Colours: as the system")
     assert ground(again) == LIGHT
