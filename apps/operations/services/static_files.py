@@ -7,6 +7,9 @@ from django.conf import settings
 from django.contrib.staticfiles.finders import get_finders
 from django.core.management import call_command
 
+# What other packages bring and no page of ours asks for.
+UNUSED = ["redoc", "rest_framework", "htmx-4*", "htmx.js", "htmx-2.js"]
+
 
 def static_fingerprint() -> str:
     """SHA-256 over name, size and time of every file that `collectstatic` would gather."""
@@ -24,6 +27,6 @@ def collect_static_if_changed() -> bool:
     fingerprint = static_fingerprint()
     if stamp.exists() and stamp.read_text() == fingerprint:
         return False
-    call_command("collectstatic", interactive=False, clear=True, verbosity=0)
+    call_command("collectstatic", interactive=False, clear=True, ignore_patterns=UNUSED, verbosity=0)
     stamp.write_text(fingerprint)
     return True
