@@ -71,19 +71,35 @@ def _matches(turns: Sequence[TurnText], find: Callable[[str], tuple[int, int] | 
 
 
 def _find_exact(quote: str, text: str) -> tuple[int, int] | None:
-    start = text.find(quote)
-    return None if start < 0 else (start, start + len(quote))
+    return next(_spans(quote, text), None)
 
 
 def _find_folded(folded_quote: str, text: str) -> tuple[int, int] | None:
     if not folded_quote:
         return None
     folded, origins = fold(text)
-    start = folded.find(folded_quote)
-    if start < 0:
-        return None
     # A match neither begins nor ends with a space, so its last character comes from one character of the text.
-    return origins[start], origins[start + len(folded_quote) - 1] + 1
+    return next(((origins[start], origins[end - 1] + 1) for start, end in _spans(folded_quote, folded)), None)
+
+
+def _spans(quote: str, text: str) -> Iterator[tuple[int, int]]:
+    """Where the quote stands in the text. A single word counts as a whole word only: "na" is not in "final"."""
+    is_word = not any(character.isspace() for character in quote.strip())
+    start = text.find(quote)
+    while start >= 0:
+        end = start + len(quote)
+        if not (is_word and (_within_word(text, start) or _within_word(text, end))):
+            yield start, end
+        start = text.find(quote, start + 1)
+
+
+def _within_word(text: str, offset: int) -> bool:
+    return 0 < offset < len(text) and _is_spaced(text[offset - 1]) and _is_spaced(text[offset])
+
+
+def _is_spaced(character: str) -> bool:
+    """A digit, or a letter of a script with capitals: those scripts part their words by spaces, others may not."""
+    return character.isdigit() or character.lower() != character.upper()
 
 
 def fold(text: str) -> tuple[str, list[int]]:

@@ -13,6 +13,7 @@ from apps.corpus.parsing.cells import CellError
 from apps.corpus.parsing.formats import Format
 from apps.corpus.parsing.records import Findings, Notice, Problem
 from apps.corpus.parsing.rows import Table
+from apps.corpus.parsing.tables import Row
 
 MAIN_ROLE = "main"
 MAX_RATER_NAME = 80
@@ -92,7 +93,7 @@ def read_ratings(table: Table, mapping: RatingMapping, expected: Expected, told:
             reader.found.notices.add(row)
         elif isinstance(row, Problem):
             reader.found.problems.add(row)
-        else:
+        elif isinstance(row, Row):
             reader.found.rows += 1
             reader.read(RowCells(row, mapping, is_spreadsheet=reader.is_spreadsheet))
     return reader.finished()
