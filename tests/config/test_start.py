@@ -110,5 +110,5 @@ def test_a_taken_port_is_said_at_once_and_nothing_is_made(tmp_path: Path):
         squatter.bind(("127.0.0.1", port))
         squatter.listen()
         assert start(tmp_path / "var", log, PORT=str(port)).wait(timeout=30) == 1
-    assert f"Cannot listen on HOST 127.0.0.1, PORT {port}" in log.read_text()
+    assert f"cannot listen on HOST 127.0.0.1, PORT {port}" in log.read_text()
     assert not (tmp_path / "var" / "accord.sqlite3").exists()
