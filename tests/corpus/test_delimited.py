@@ -59,6 +59,14 @@ def test_an_unmapped_required_field_lists_the_headers_too():
         read("a,post,reply\n1,x,y\n")
 
 
+def test_a_message_stays_on_one_line_whatever_the_file_holds():
+    with pytest.raises(FileError) as refusal:
+        read('"a\nb","c\x1b[31m"\n1,2\n')
+    assert str(refusal.value).endswith("The headers are: a\\nb, c\\x1b[31m.")
+    problem = read('id,post,reply\n"x\ny",,b\n', name="a\nb.csv").problems[0]
+    assert str(problem) == "a\\nb.csv, row 2, post: is empty; expected text"
+
+
 def test_headers_that_come_twice_are_refused():
     with pytest.raises(FileError, match="These headers come more than once: rater, note"):
         read("id,post,reply,rater,note,rater,note\n1,a,b,c,d,e,f\n")

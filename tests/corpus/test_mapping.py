@@ -65,6 +65,7 @@ def test_a_constant_may_stand_in_for_a_required_column():
 
 def test_long_lists_of_headers_are_cut():
     assert listed(["a", "b", "c"], 2) == "a, b and 1 more"
+    assert listed(["x" * 70]) == "x" * 59 + "…"
 
 
 @pytest.mark.parametrize("header", ["Conversation ID", "conversationId", "conversation_id", " conversation-id "])

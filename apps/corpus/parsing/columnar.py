@@ -20,7 +20,8 @@ class ParquetRows:
         file.seek(0)
         try:
             self._parquet = pyarrow.parquet.ParquetFile(file)
-        except (pyarrow.ArrowException, OSError, ValueError) as error:
+        except Exception as error:
+            # pyarrow raises errors of its own and of Python for a damaged file.
             raise FileError(f"The Parquet file cannot be read: {_reason(error)}.") from None
         about = self._parquet.metadata
         if about.num_rows > MAX_ROWS:
@@ -41,7 +42,7 @@ class ParquetRows:
                 unpacked += batch.nbytes
                 _check_size(unpacked)
                 records = batch.to_pylist()
-            except (pyarrow.ArrowException, OSError, ValueError) as error:
+            except Exception as error:
                 if isinstance(error, FileError):
                     raise
                 raise FileError(f"The Parquet file cannot be read: {_reason(error)}.") from None

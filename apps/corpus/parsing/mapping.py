@@ -32,6 +32,7 @@ NAMED_FIELDS = ("meta", "factor")
 FIELDS = ("id", *SHAPE_OF_FIELD, *ABOUT_FIELDS)
 # A constant makes sense where it may hold for every row.
 CONSTANT_FIELDS = ("speaker", "post", *ABOUT_FIELDS)
+NAME_SHOWN = 60
 ROLES = (*Role, NOT_A_SPEAKER)
 
 
@@ -120,8 +121,8 @@ class ColumnMapping:
 
 
 def listed(names: Iterable[str], limit: int = 40) -> str:
-    """Names in one line, cut after `limit` with the number of those left out."""
-    all_names = list(names)
+    """Names, the long ones shortened, cut after `limit` with the number of those left out."""
+    all_names = [name if len(name) <= NAME_SHOWN else name[: NAME_SHOWN - 1] + "…" for name in names]
     rest = len(all_names) - limit
     return ", ".join(all_names[:limit]) + (f" and {rest} more" if rest > 0 else "")
 

@@ -102,7 +102,7 @@ class Finding:
     def __str__(self) -> str:
         place = [self.file, "" if self.row is None else f"row {self.row}", self.field]
         named = ", ".join(part for part in place if part)
-        return f"{named}: {self.message}" if named else self.message
+        return on_one_line(f"{named}: {self.message}" if named else self.message)
 
 
 class Problem(Finding):
@@ -113,8 +113,16 @@ class Notice(Finding):
     """Something worth knowing that does not stop an import."""
 
 
+def on_one_line(text: str) -> str:
+    """Text of a file, safe to be quoted in a message: line breaks and control characters are spelled out."""
+    return "".join(mark if mark.isprintable() else mark.encode("unicode_escape").decode() for mark in text)
+
+
 class FileError(ValueError):
-    """The file, or the mapping asked for, cannot be used at all. The message is a sentence for its owner."""
+    """The file, or the mapping asked for, cannot be used at all. The message is one sentence or two for its owner."""
+
+    def __str__(self) -> str:
+        return on_one_line(super().__str__())
 
 
 class EncodingError(FileError):

@@ -6,11 +6,9 @@ import zipfile
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any, BinaryIO
-from xml.etree.ElementTree import ParseError
 
 import openpyxl
 from defusedxml import DefusedXmlException
-from openpyxl.utils.exceptions import InvalidFileException
 
 from apps.corpus.parsing.cells import ErrorText
 from apps.corpus.parsing.limits import MAX_ROWS, MAX_WORKBOOK_BYTES, MEBIBYTE
@@ -23,22 +21,6 @@ if not openpyxl.DEFUSEDXML:
 MAX_PARTS = 10_000
 BATCH = 500
 CARRIAGE_RETURN = re.compile("_x000D_", re.IGNORECASE)
-UNREADABLE = (
-    zipfile.BadZipFile,
-    InvalidFileException,
-    DefusedXmlException,
-    ParseError,
-    KeyError,
-    ValueError,
-    TypeError,
-    IndexError,
-    AttributeError,
-    OSError,
-    EOFError,
-    NotImplementedError,
-    RuntimeError,
-)
-"""What zipfile, the XML parser and openpyxl raise for a damaged or hostile workbook."""
 
 
 def check_size(file: BinaryIO) -> None:
@@ -51,7 +33,8 @@ def check_size(file: BinaryIO) -> None:
         with zipfile.ZipFile(file) as archive:
             parts = archive.infolist()
             names = set(archive.namelist())
-    except zipfile.BadZipFile:
+    except Exception:
+        # BadZipFile, but also NotImplementedError, ValueError and others, as the damage will have it.
         raise FileError("The file begins like an Excel workbook but is damaged or cut off.") from None
     unpacked = sum(part.file_size for part in parts)
     if unpacked > MAX_WORKBOOK_BYTES or len(parts) > MAX_PARTS:
@@ -73,7 +56,8 @@ class WorkbookRows:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 book = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
-        except UNREADABLE as error:
+        except Exception as error:
+            # zipfile, zlib, the XML parser and openpyxl each raise errors of their own for a damaged workbook.
             raise FileError(f"The workbook cannot be read: {_reason(error)}.") from None
         sheets = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"]
         if not sheets:
@@ -116,7 +100,7 @@ def _take(rows: Iterator[Any]) -> list[Any]:
             # openpyxl warns of styles and of dates out of range; the cells are judged by what they hold.
             warnings.simplefilter("ignore")
             return list(islice(rows, BATCH))
-    except UNREADABLE as error:
+    except Exception as error:
         raise FileError(f"The workbook cannot be read: {_reason(error)}.") from None
 
 
