@@ -183,7 +183,8 @@ class _RatingReader:
     def _item(self, cells: RowCells) -> ItemKey:
         role = cells.text("item_role") or MAIN_ROLE
         text = cells.text("item")
-        for item in (text, unescape_formula(text)) if self.is_spreadsheet else (text,):
+        # Unescaped first: exports escape every id that could run, so what looks escaped is.
+        for item in (unescape_formula(text), text) if self.is_spreadsheet else (text,):
             if (item, role) in self.expected.items:
                 return item, role
         if not text.strip():
