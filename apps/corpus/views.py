@@ -35,7 +35,15 @@ def dataset_detail(request: PersonRequest, slug: str) -> HttpResponse:
     if sought:
         conversations = conversations.matching(sought)
     page = Paginator(conversations, CONVERSATIONS_ON_A_PAGE).get_page(request.GET.get("page"))
-    context = {"dataset": dataset, "search": search, "sought": sought, "page_obj": page}
+    context = {
+        "dataset": dataset,
+        "search": search,
+        "sought": sought,
+        "page_obj": page,
+        # Most files have neither: no empty columns.
+        "has_titles": any(conversation.title for conversation in page),
+        "has_languages": any(conversation.language for conversation in page),
+    }
     return render_page_or_partial(request, "corpus/dataset.html", context, partial="conversations")
 
 

@@ -85,6 +85,16 @@ def test_a_dataset_lists_its_conversations_in_order(sign_in, rosa, letters):
     assert "<h1>Letters</h1>" in page
 
 
+def test_columns_that_would_be_empty_are_left_out(sign_in, rosa, letters):
+    client = sign_in(rosa)
+    page = client.get(dataset_url()).content.decode()
+    assert "Language" not in page
+    letters.conversations.filter(position=1).update(title="The River", language="en")
+    page = client.get(dataset_url()).content.decode()
+    assert '<td data-label="Title" dir="auto">The River</td>' in page
+    assert '<td data-label="Language">en</td>' in page
+
+
 def test_an_empty_dataset_teaches_the_command(sign_in, rosa):
     make_dataset("empty", conversations=0, owner=rosa)
     assert "import_conversations FILE --dataset empty" in sign_in(rosa).get(dataset_url("empty")).content.decode()
