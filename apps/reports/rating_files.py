@@ -13,7 +13,7 @@ from typing import BinaryIO
 import numpy as np
 
 from apps.corpus.parsing.cells import CellError, as_text
-from apps.corpus.parsing.records import FileError, Findings, Notice, Problem
+from apps.corpus.parsing.records import FileError, Findings, Problem
 from apps.corpus.parsing.rows import Table, open_table
 from apps.corpus.parsing.tables import Row
 from apps.measures.scale import Level, OffScale, Scale, point_values
@@ -132,7 +132,7 @@ def read_rating_file(file: BinaryIO, points: DeclaredPoints, *, aggregates: Coll
                 missing += not _take(row, points, aggregates, dimensions.setdefault(dimension, _Long()))
             except _RowError as error:
                 problems.add(Problem(row.number, error.column, str(error)))
-        elif not isinstance(row, Notice):
+        elif isinstance(row, Problem):
             problems.add(row)
     for long in dimensions.values():
         for problem in long.conflicts(points):
