@@ -103,7 +103,7 @@ class TestStudy:
         rate(grief, {"expert1": [1, 2, None], "expert2": [None, None, 5]})
         printed = run(tmp_path, "--study", "grief", "--bootstrap", "0")
         rows = len(PAIR_STATISTICS) + len(GROUP_STATISTICS)
-        assert "grief: 3 ratings of 2 raters in 1 tables" in printed
+        assert "grief: ratings 3, raters 2, tables 1; convention scale" in printed
         assert f"{rows} rows, {rows} undefined (no shared items {rows})" in printed
         assert f"wrote {tmp_path / 'agreement.csv'}" in printed
 

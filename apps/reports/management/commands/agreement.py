@@ -114,8 +114,8 @@ class Command(BaseCommand):
         agreement = report.agreement
         settings = agreement.settings
         self.stdout.write(
-            f"{report.study or report.ratings_file}: {agreement.ratings} ratings of {agreement.raters} raters "
-            f"in {agreement.tables} tables; convention {settings.convention}, {settings.resamples} resamples, "
+            f"{report.study or report.ratings_file}: ratings {agreement.ratings}, raters {agreement.raters}, "
+            f"tables {agreement.tables}; convention {settings.convention}, {settings.resamples} resamples, "
             f"seed {settings.seed}"
         )
         self.stdout.write(_rows_in_words(agreement))
