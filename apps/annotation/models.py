@@ -1,4 +1,8 @@
-"""Ratings of people, imports and models alike. Written only by `annotation.services.recording`."""
+"""Ratings of people, imports and models alike. Written only by `annotation.services.recording`.
+
+Rows are ordered by the ids of what they belong to: by the relation itself, Django would join that model's own ordering,
+and so on up to the study, in every query.
+"""
 
 from django.conf import settings
 from django.db import models
@@ -22,7 +26,7 @@ class Rating(TimeStamped):
     comment = models.TextField(blank=True)
 
     class Meta:
-        ordering = ["item", "rater", "dimension"]
+        ordering = ["item_id", "rater_id", "dimension_id"]
         constraints = [
             models.UniqueConstraint(fields=["item", "rater", "dimension"], name="annotation_rating_once"),
             models.CheckConstraint(
@@ -50,7 +54,7 @@ class RatingEvent(models.Model):
     origin = models.CharField(max_length=20, help_text="screen, import, model ...")
 
     class Meta:
-        ordering = ["rating", "pk"]
+        ordering = ["rating_id", "pk"]
 
     def __str__(self) -> str:
         return f"{self.at:%Y-%m-%d %H:%M:%S} rating {self.rating_id}"
@@ -66,7 +70,7 @@ class Draw(models.Model):
     rationale = models.TextField(blank=True)
 
     class Meta:
-        ordering = ["rating", "index"]
+        ordering = ["rating_id", "index"]
         constraints = [models.UniqueConstraint(fields=["rating", "index"], name="annotation_draw_index")]
 
     def __str__(self) -> str:
@@ -86,7 +90,7 @@ class Evidence(models.Model):
     end = models.PositiveIntegerField(null=True, blank=True)
 
     class Meta:
-        ordering = ["rating", "pk"]
+        ordering = ["rating_id", "pk"]
         verbose_name_plural = "evidence"
         constraints = [
             models.CheckConstraint(

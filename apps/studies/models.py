@@ -1,4 +1,8 @@
-"""The design of a study: what is rated, by whom, on which frameworks."""
+"""The design of a study: what is rated, by whom, on which frameworks.
+
+Rows are ordered by the ids of what they belong to (`study_id`): by the relation itself, Django would join that model's
+own ordering into every query.
+"""
 
 from typing import Any, NamedTuple
 
@@ -134,7 +138,7 @@ class Membership(TimeStamped):
     role = models.CharField(max_length=10, choices=MemberRole)
 
     class Meta:
-        ordering = ["study", "pk"]
+        ordering = ["study_id", "pk"]
         constraints = [models.UniqueConstraint(fields=["study", "user"], name="studies_membership_user")]
 
     def __str__(self) -> str:
@@ -162,7 +166,7 @@ class Block(TimeStamped):
     objects = BlockQuerySet.as_manager()
 
     class Meta:
-        ordering = ["study", "position"]
+        ordering = ["study_id", "position"]
         constraints = [
             models.UniqueConstraint(fields=["study", "slug"], name="studies_block_slug"),
             models.UniqueConstraint(fields=["study", "position"], name="studies_block_position"),
@@ -180,7 +184,7 @@ class BlockFramework(models.Model):
     position = models.PositiveSmallIntegerField()
 
     class Meta:
-        ordering = ["block", "position"]
+        ordering = ["block_id", "position"]
         constraints = [
             models.UniqueConstraint(fields=["block", "framework"], name="studies_blockframework_once"),
             models.UniqueConstraint(fields=["block", "position"], name="studies_blockframework_position"),
@@ -199,7 +203,7 @@ class Item(TimeStamped):
     position = models.PositiveIntegerField()
 
     class Meta:
-        ordering = ["block", "position"]
+        ordering = ["block_id", "position"]
         constraints = [
             models.UniqueConstraint(fields=["block", "conversation", "role"], name="studies_item_conversation_role"),
             models.UniqueConstraint(fields=["block", "position"], name="studies_item_position"),
@@ -244,7 +248,7 @@ class Rater(TimeStamped):
     objects = RaterQuerySet.as_manager()
 
     class Meta:
-        ordering = ["study", "kind", "name"]
+        ordering = ["study_id", "kind", "name"]
         constraints = [
             models.UniqueConstraint(fields=["study", "name"], name="studies_rater_name"),
             models.UniqueConstraint(
@@ -271,7 +275,7 @@ class Assignment(TimeStamped):
     skip_reason = models.TextField(blank=True)
 
     class Meta:
-        ordering = ["rater", "position"]
+        ordering = ["rater_id", "position"]
         constraints = [models.UniqueConstraint(fields=["rater", "item"], name="studies_assignment_once")]
         indexes = [models.Index(fields=["item", "state"])]
 
@@ -303,7 +307,7 @@ class Exclusion(models.Model):
     objects = ExclusionQuerySet.as_manager()
 
     class Meta:
-        ordering = ["rater", "pk"]
+        ordering = ["rater_id", "pk"]
 
     def __str__(self) -> str:
         what = "every item" if self.item_id is None else str(self.item)
