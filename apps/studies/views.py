@@ -10,6 +10,7 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from apps.accounts.models import User
+from apps.corpus.models import Dataset
 from apps.studies.models import Exclusion, Study
 
 STUDIES_ON_A_PAGE = 25
@@ -42,6 +43,10 @@ def overview(request: HttpRequest, slug: str) -> HttpResponse:
         "kinds": study.raters.summed_by_kind(),
         "page_obj": raters.get_page(request.GET.get("page")),
         "n_exclusions": exclusions_in_force(study).count(),
+        # A member of the study may not know the dataset itself.
+        "visible_datasets": set(
+            Dataset.objects.visible_to(user).filter(blocks__study=study).values_list("pk", flat=True)
+        ),
     }
     return render(request, "studies/study.html", context)
 

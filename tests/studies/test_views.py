@@ -73,6 +73,15 @@ def test_the_overview_shows_the_design_and_the_number_of_ratings(sign_in, rosa, 
     assert [tuple(row) for row in kinds] == [("expert", 3, 9)]
 
 
+def test_a_dataset_one_may_not_see_is_named_without_a_link(sign_in, rosa, otto, grief, letters):
+    Membership.objects.create(study=grief, user=otto, role=MemberRole.RESEARCHER)
+    link = f'href="{reverse("corpus:dataset", args=[letters.slug])}"'
+    assert link in page(sign_in(rosa), "studies:overview", grief).text
+    text = page(sign_in(otto), "studies:overview", grief).text
+    assert letters.name in text
+    assert link not in text
+
+
 def test_a_rater_sees_title_and_instructions_and_no_trace_of_others(sign_in, emil, rated):
     rated.instructions = "Read it all.\nThen <b>rate</b>."
     rated.save()
@@ -85,10 +94,10 @@ def test_a_rater_sees_title_and_instructions_and_no_trace_of_others(sign_in, emi
 
 def test_the_overview_takes_a_constant_number_of_queries(sign_in, rosa, rated, django_assert_num_queries):
     client = sign_in(rosa)
-    with django_assert_num_queries(11):
+    with django_assert_num_queries(12):
         page(client, "studies:overview", rated)
     Rater.objects.bulk_create(Rater(study=rated, name=f"crowd{n:03d}", kind="crowd") for n in range(1, 80))
-    with django_assert_num_queries(11):
+    with django_assert_num_queries(12):
         text = page(client, "studies:overview", rated).text
     assert "Page 1 of 2" in text
     assert "expert3" in page(client, "studies:overview", rated, page="2").text
