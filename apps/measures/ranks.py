@@ -29,11 +29,13 @@ def spearman(table: PairTable, weights: FloatArray) -> FloatArray:
 
 
 def spearman_p_value(rho: float, n: int) -> float | None:
-    """Two-sided p of rho by Student's t with n - 2 degrees of freedom (scipy's approximation); None under 3 items."""
-    if n < 3:
+    """Two-sided p of rho by Student's t with n - 2 degrees of freedom (scipy's approximation).
+
+    None under 3 items, and for a perfect correlation: its t is infinite, and the p of 0 that libraries print would
+    claim certainty from three items.
+    """
+    if n < 3 or abs(rho) >= 1:
         return None
-    if abs(rho) >= 1:
-        return 0.0
     t = rho * math.sqrt((n - 2) / ((1 + rho) * (1 - rho)))
     return float(2 * special.stdtr(n - 2, -abs(t)))
 

@@ -337,3 +337,10 @@ def test_pairs_within_patterns_that_never_meet_are_degenerate() -> None:
 def test_a_table_without_disagreement_has_no_test() -> None:
     table = PairTable(np.array([2.0]), np.array([2.0]))
     assert kappa_test(table, np.array([5.0]), Weighting.QUADRATIC, Convention.SCALE) is None
+
+
+def test_a_perfect_rank_correlation_has_no_p_value():
+    """Its t is infinite: a p of 0 from three items would be certainty from nothing."""
+    result = pair_statistics(np.array([1.0, 2, 3]), np.array([2.0, 3, 4]), FIVE)["spearman"]
+    assert result.value == 1
+    assert result.p_value is None
