@@ -87,9 +87,21 @@ def python_module(*arguments: str) -> list[str]:
 def services() -> list[Service]:
     """The worker comes first: it makes the broker's exchange files before anybody else needs them."""
     # One worker for one broker folder: a fixed name leaves no stale mailboxes behind.
-    worker = ["celery", "-A", "config", "worker", "-n", "accord@local", "--pool", "threads", "--concurrency", "4"]
+    worker = [
+        "celery",
+        "--quiet",
+        "-A",
+        "config",
+        "worker",
+        "-n",
+        "accord@local",
+        "--pool",
+        "threads",
+        "--concurrency",
+        "4",
+    ]
     worker += ["--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel", "WARNING"]
-    beat = ["celery", "-A", "config", "beat", "--loglevel", "WARNING", "--pidfile", ""]
+    beat = ["celery", "--quiet", "-A", "config", "beat", "--loglevel", "WARNING", "--pidfile", ""]
     bind = f"[{HOST}]" if ":" in HOST and not HOST.startswith("[") else HOST
     web = ["gunicorn", "config.wsgi", "--bind", f"{bind}:{PORT}", "--worker-class", "gthread", "--workers", "2"]
     web += ["--threads", "4", "--keep-alive", "30", "--log-level", "warning"]
@@ -137,10 +149,8 @@ def announce() -> None:
     print(f"\nAccord is at {address()}  (Ctrl-C stops it)", flush=True)
     logins = VAR / "demo-logins.json"
     if is_loopback(HOST) and logins.exists():
-        print("Demo logins (random, kept in var/demo-logins.json):")
-        for login in json.loads(logins.read_text()):
-            print(f"  {login['role']:<11} {login['email']:<26} {login['password']}")
-    sys.stdout.flush()
+        lines = [f"  {one['role']:<11} {one['email']:<26} {one['password']}" for one in json.loads(logins.read_text())]
+        print("\n".join(["Demo logins (random, kept in var/demo-logins.json):", *lines]), flush=True)
 
 
 def stop(running: list[Service]) -> None:

@@ -8,6 +8,7 @@ import socket
 import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,15 @@ def living_processes(marker: str) -> list[str]:
     return found
 
 
+def announced(log: Path, address: str) -> str:
+    """What was printed, once the address is; it comes after the site answers."""
+    end = time.monotonic() + 30
+    while address not in log.read_text() or "Demo logins" not in log.read_text():
+        assert time.monotonic() < end, log.read_text()
+        time.sleep(0.2)
+    return log.read_text()
+
+
 @pytest.fixture
 def site(tmp_path: Path):
     """A started site: its var folder, its log, its port, and the process to interrupt."""
@@ -85,8 +95,7 @@ def test_a_start_serves_signs_in_and_stops_whole(site):
     logins = json.loads((var / "demo-logins.json").read_text())
     assert {login["role"] for login in logins} == {"admin", "researcher", "annotator"}
     assert stat.S_IMODE((var / "demo-logins.json").stat().st_mode) == 0o600
-    output = log.read_text()
-    assert f"http://127.0.0.1:{port}/" in output
+    output = announced(log, f"http://127.0.0.1:{port}/")
     assert all(login["password"] in output for login in logins)
 
     process.send_signal(signal.SIGINT)
