@@ -94,7 +94,7 @@ class Conversation(TimeStamped):
     objects = ConversationQuerySet.as_manager()
 
     class Meta:
-        ordering = ["dataset", "position"]
+        ordering = ["dataset_id", "position"]
         constraints = [
             models.UniqueConstraint(fields=["dataset", "external_id"], name="corpus_conversation_external_id"),
             models.UniqueConstraint(fields=["dataset", "position"], name="corpus_conversation_position"),
@@ -130,7 +130,7 @@ class Turn(models.Model):
     raw_text = models.TextField(null=True, blank=True, help_text="The text before a clean-up, where one changed it")
 
     class Meta:
-        ordering = ["conversation", "index"]
+        ordering = ["conversation_id", "index"]
         constraints = [models.UniqueConstraint(fields=["conversation", "index"], name="corpus_turn_index")]
 
     def __str__(self) -> str:

@@ -130,7 +130,7 @@ class Dimension(models.Model):
     objects = DimensionQuerySet.as_manager()
 
     class Meta:
-        ordering = ["framework", "position"]
+        ordering = ["framework_id", "position"]
         constraints = [
             models.UniqueConstraint(fields=["framework", "slug"], name="frameworks_dimension_slug"),
             models.UniqueConstraint(fields=["framework", "position"], name="frameworks_dimension_position"),
@@ -190,7 +190,7 @@ class ScalePoint(models.Model):
     position = models.PositiveSmallIntegerField(help_text="Order on the scale; never taken from sorting labels")
 
     class Meta:
-        ordering = ["dimension", "position"]
+        ordering = ["dimension_id", "position"]
         constraints = [
             models.UniqueConstraint(fields=["dimension", "value"], name="frameworks_scalepoint_value"),
             models.UniqueConstraint(fields=["dimension", "position"], name="frameworks_scalepoint_position"),
