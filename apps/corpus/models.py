@@ -1,15 +1,14 @@
 """What is rated: datasets of conversations of turns."""
 
 import re
-from typing import Any
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Count, OuterRef, Q, Subquery
-from django.db.models.functions import Coalesce
+from django.db.models import OuterRef, Q
 from django.utils.translation import gettext_lazy as _
 
 from apps.accounts.models import User
+from apps.common.counting import counted
 from apps.common.models import TimeStamped
 
 LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
@@ -36,12 +35,7 @@ class DatasetQuerySet(models.QuerySet["Dataset"]):
     def with_counts(self) -> "DatasetQuerySet":
         """Adds `n_conversations`."""
         conversations = Conversation.objects.filter(dataset=OuterRef("pk"))
-        return self.annotate(n_conversations=_counted(conversations, by="dataset"))
-
-
-def _counted(rows: models.QuerySet[Any], *, by: str) -> Coalesce:
-    """How many rows there are for the outer row, counted for the rows of one page only."""
-    return Coalesce(Subquery(rows.order_by().values(by).annotate(n=Count("pk")).values("n")), 0)
+        return self.annotate(n_conversations=counted(conversations, by="dataset"))
 
 
 class Dataset(TimeStamped):
@@ -72,7 +66,7 @@ class ConversationQuerySet(models.QuerySet["Conversation"]):
 
     def with_counts(self) -> "ConversationQuerySet":
         """Adds `n_turns`, system turns included."""
-        return self.annotate(n_turns=_counted(Turn.objects.filter(conversation=OuterRef("pk")), by="conversation"))
+        return self.annotate(n_turns=counted(Turn.objects.filter(conversation=OuterRef("pk")), by="conversation"))
 
 
 class Conversation(TimeStamped):

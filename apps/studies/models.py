@@ -4,15 +4,15 @@ Rows are ordered by the ids of what they belong to (`study_id`): by the relation
 own ordering into every query.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Count, OuterRef, Q, Subquery
-from django.db.models.functions import Coalesce
+from django.db.models import Count, OuterRef, Q
 from django.utils.translation import gettext_lazy as _
 
 from apps.accounts.models import User
+from apps.common.counting import counted
 from apps.common.models import TimeStamped
 from apps.corpus.models import Conversation, Dataset
 from apps.frameworks.models import Framework
@@ -86,15 +86,10 @@ class StudyQuerySet(models.QuerySet["Study"]):
     def with_counts(self) -> "StudyQuerySet":
         """Adds `n_blocks`, `n_items` and `n_raters`."""
         return self.annotate(
-            n_blocks=_counted(Block.objects.filter(study=OuterRef("pk")), by="study"),
-            n_items=_counted(Item.objects.filter(block__study=OuterRef("pk")), by="block__study"),
-            n_raters=_counted(Rater.objects.filter(study=OuterRef("pk")), by="study"),
+            n_blocks=counted(Block.objects.filter(study=OuterRef("pk")), by="study"),
+            n_items=counted(Item.objects.filter(block__study=OuterRef("pk")), by="block__study"),
+            n_raters=counted(Rater.objects.filter(study=OuterRef("pk")), by="study"),
         )
-
-
-def _counted(rows: models.QuerySet[Any], *, by: str) -> Coalesce:
-    """How many rows there are for the outer row, counted apart: joins would multiply each other."""
-    return Coalesce(Subquery(rows.order_by().values(by).annotate(n=Count("pk")).values("n")), 0)
 
 
 class Study(TimeStamped):
@@ -148,7 +143,7 @@ class Membership(TimeStamped):
 class BlockQuerySet(models.QuerySet["Block"]):
     def with_item_counts(self) -> "BlockQuerySet":
         """Adds `n_items`."""
-        return self.annotate(n_items=_counted(Item.objects.filter(block=OuterRef("pk")), by="block"))
+        return self.annotate(n_items=counted(Item.objects.filter(block=OuterRef("pk")), by="block"))
 
 
 class Block(TimeStamped):

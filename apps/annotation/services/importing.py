@@ -1,6 +1,5 @@
 """Finished ratings of a file into a block: all of them or none, and nothing twice."""
 
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import BinaryIO
@@ -12,6 +11,7 @@ from apps.annotation.parsing.mapping import RatingMapping, complete_mapping, par
 from apps.annotation.parsing.reading import Expected, ItemKey, ParsedFile, RaterFacts, Told, read_ratings
 from apps.annotation.parsing.values import DimensionScale, Scales
 from apps.annotation.services.recording import Origin, RatingEntry, Tally, record_ratings
+from apps.common.digests import sha256_of
 from apps.common.models import AuditEntry
 from apps.corpus.parsing.records import FileError
 from apps.corpus.parsing.rows import Table, open_table
@@ -19,8 +19,6 @@ from apps.frameworks.models import Dimension
 from apps.frameworks.scales import PointSpec
 from apps.studies.models import Block, RaterKind
 from apps.studies.services.raters import NewRater, ensure_raters
-
-HASH_CHUNK_BYTES = 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -175,7 +173,7 @@ def _note(block: Block, source: RatingsFile, mapping: RatingMapping, result: Imp
         subject=f"{block.study.slug}/{block.slug}",
         details={
             "file": source.name,
-            "sha256": _sha256(source.file),
+            "sha256": sha256_of(source.file),
             "mapping": mapping.as_dict(),
             "created": result.tally.created,
             "changed": result.tally.changed,
@@ -184,11 +182,3 @@ def _note(block: Block, source: RatingsFile, mapping: RatingMapping, result: Imp
             "raters": sorted(result.parsed.raters),
         },
     )
-
-
-def _sha256(file: BinaryIO) -> str:
-    file.seek(0)
-    digest = hashlib.sha256()
-    while chunk := file.read(HASH_CHUNK_BYTES):
-        digest.update(chunk)
-    return digest.hexdigest()

@@ -1,6 +1,5 @@
 """Conversations of files into a dataset: all of them or none, and nothing twice."""
 
-import hashlib
 import json
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -8,10 +7,12 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import IO, Any, BinaryIO
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Max
 
 from apps.accounts.models import User
+from apps.common.digests import sha256_of
+from apps.common.inserting import insert_rows
 from apps.common.models import AuditEntry
 from apps.corpus.models import Conversation, Dataset, Turn
 from apps.corpus.parsing.mapping import ColumnMapping
@@ -19,7 +20,6 @@ from apps.corpus.parsing.reading import Found, open_conversations
 from apps.corpus.parsing.records import ConversationRecord, FileError, Findings, Notice, Problem
 
 CONVERSATIONS_AT_ONCE = 500
-HASH_CHUNK_BYTES = 1024 * 1024
 TURN_COLUMNS = ("conversation_id", "index", "role", "speaker", "text", "raw_text")
 
 
@@ -107,7 +107,7 @@ def import_files(
                 if name:
                     error.args = (f"{name}: {error}",)
                 raise
-            sources.append(about | {"rows": reader.rows, "sha256": _sha256(source.file)})
+            sources.append(about | {"rows": reader.rows, "sha256": sha256_of(source.file)})
 
     return import_conversations(
         dataset=dataset,
@@ -232,21 +232,15 @@ def _write(dataset: Dataset, wanted: dict[str, _Seen], spool: IO[str]) -> None:
             for place, (external_id, content_hash, content, _) in enumerate(chunk, start=position)
         )
         position += len(chunk)
-        _insert_turns(
-            (conversation.pk, index, *turn)
-            for conversation, (_, _, _, turns) in zip(conversations, chunk, strict=True)
-            for index, turn in enumerate(turns)
+        insert_rows(
+            Turn,
+            TURN_COLUMNS,
+            (
+                (conversation.pk, index, *turn)
+                for conversation, (_, _, _, turns) in zip(conversations, chunk, strict=True)
+                for index, turn in enumerate(turns)
+            ),
         )
-
-
-def _insert_turns(rows: Iterable[tuple[Any, ...]]) -> None:
-    """Rows of TURN_COLUMNS. By plain SQL: a model instance for each of 600,000 turns takes five times as long."""
-    quote = connection.ops.quote_name
-    columns = ", ".join(quote(name) for name in TURN_COLUMNS)
-    places = ", ".join(["%s"] * len(TURN_COLUMNS))
-    statement = f"INSERT INTO {quote(Turn._meta.db_table)} ({columns}) VALUES ({places})"  # noqa: S608 - our own names
-    with connection.cursor() as cursor:
-        cursor.executemany(statement, list(rows))
 
 
 def _records(spool: IO[str], wanted: dict[str, _Seen]) -> Iterator[tuple[str, str, dict[str, Any], list[Any]]]:
@@ -267,11 +261,3 @@ def _note(dataset: Dataset, actor: User | None, result: ImportResult, sources: S
         subject=dataset.slug,
         details={"counts": result.counts(), "files": list(sources)},
     )
-
-
-def _sha256(file: BinaryIO) -> str:
-    file.seek(0)
-    digest = hashlib.sha256()
-    while chunk := file.read(HASH_CHUNK_BYTES):
-        digest.update(chunk)
-    return digest.hexdigest()
