@@ -16,8 +16,10 @@ from apps.measures.scale import TOLERANCE, Scale
 CHUNK_ROWS = 1 << 14
 # The largest table of codes that is counted directly; beyond it the codes are sorted.
 LARGEST_TABLE = 1 << 22
-# Codes are computed in float64, which is exact up to here.
+# Codes are computed in float64, which is exact up to here; two points and missing make three digits, so that no more
+# raters than this fit.
 LARGEST_CODE = 2**53
+MOST_DIGITS = 33
 # Values between points are compared to this many decimals, so that rounding noise of means makes no new pattern.
 DECIMALS = 12
 
@@ -54,7 +56,7 @@ def patterns_of(values: npt.ArrayLike, scale: Scale) -> Patterns:
         raise ValueError(f"ratings must be items x raters, not of {array.ndim} dimensions")
     codes = _point_codes(array, scale)
     if codes is None:
-        rows, counts = _distinct_rows(np.round(array, DECIMALS))
+        rows, counts = _distinct_rows(_snapped(array, scale))
     else:
         rows, counts = _counted(codes, array.shape[1], scale)
     rated = ~np.isnan(rows).all(axis=1)
@@ -66,7 +68,7 @@ def _point_codes(values: FloatArray, scale: Scale) -> IntArray | None:
     n, m = values.shape
     base = scale.q + 1
     codes = np.empty(n, dtype=np.int64)
-    fits = float(base) ** m < LARGEST_CODE
+    fits = m <= MOST_DIGITS and base**m < LARGEST_CODE
     for start in range(0, n, CHUNK_ROWS):
         chunk = values[start : start + CHUNK_ROWS]
         scale.check(chunk)
@@ -85,6 +87,18 @@ def _point_codes(values: FloatArray, scale: Scale) -> IntArray | None:
             code += 1.0
         codes[start : start + CHUNK_ROWS] = code
     return codes if fits else None
+
+
+def _snapped(values: FloatArray, scale: Scale) -> FloatArray:
+    """The values (n, m) without rounding noise: declared points exactly, others to DECIMALS."""
+    snapped = np.round(values, DECIMALS)
+    points = np.asarray(scale.points, dtype=np.float64)
+    for column, given in zip(snapped.T, values.T, strict=True):
+        position = scale.position_of(given)
+        nearest = np.rint(position)
+        near = np.abs(position - nearest) <= TOLERANCE
+        column[near] = points[nearest[near].astype(np.int64)]
+    return snapped
 
 
 def _counted(codes: IntArray, m: int, scale: Scale) -> tuple[FloatArray, IntArray]:

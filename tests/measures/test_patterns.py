@@ -80,6 +80,24 @@ def test_many_raters_are_counted_although_their_codes_would_overflow() -> None:
     assert sorted(patterns_of(between, FIVE).counts) == [1] * 30 + [2] * 10
 
 
+@pytest.mark.parametrize("raters", [33, 34, 400, 2_000])
+def test_hundreds_of_raters_are_counted_whatever_the_size_of_their_codes(raters: int) -> None:
+    rows = np.random.default_rng(7).integers(0, 2, size=(5, raters)).astype(float)
+    patterns = patterns_of(np.concatenate([rows, rows[:2]]), Scale((0, 1)))
+    assert sorted(patterns.counts) == [1, 1, 1, 2, 2]
+    assert not np.isnan(patterns.values).any()
+
+
+@pytest.mark.parametrize("beside", [2.5, 4.0])
+@pytest.mark.parametrize("raters", [1, 40])
+def test_a_value_as_good_as_a_point_is_that_point_whatever_the_others_gave(beside: float, raters: int) -> None:
+    """With many raters, and beside values between points, too: else two would differ who gave the same."""
+    rows = np.array([[3.0, beside, *[1.0] * raters], [3 - 1e-10, beside, *[1 + 1e-10] * raters]])
+    patterns = patterns_of(rows, FIVE)
+    np.testing.assert_array_equal(patterns.values, rows[:1])
+    assert patterns.counts.tolist() == [2]
+
+
 @pytest.mark.parametrize("position", [0, 40_000])
 @pytest.mark.parametrize("value", [6.0, 0.5, np.inf])
 def test_a_value_outside_the_scale_is_refused_wherever_it_stands(position: int, value: float) -> None:
