@@ -128,6 +128,8 @@ class _RatingReader:
             self._keep(rating)
 
     def finished(self) -> ParsedFile:
+        """What was found, with its problems by row: of two rows that contradict each other the first is found late."""
+        self.found.problems.shown.sort(key=lambda problem: problem.row or 0)
         self.found.ratings = [one for one in self._first.values() if one.row not in self._bad_rows]
         used = {one.rater for one in self.found.ratings}
         self.found.raters = {name: facts for name, facts in self.found.raters.items() if name in used}

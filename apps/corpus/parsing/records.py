@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
@@ -151,4 +152,15 @@ class Findings(Generic[Kind]):
 
     @property
     def hidden(self) -> int:
+        """How many were counted and not kept."""
         return self.total - len(self.shown)
+
+    def lines(self, heading: str) -> Iterator[str]:
+        """As a command lists them, in the order in which they were found; nothing where there are none."""
+        if not self.total:
+            return
+        yield f"{heading} ({self.total}):"
+        for finding in self.shown:
+            yield f"  {finding}"
+        if self.hidden:
+            yield f"  and {self.hidden} more"

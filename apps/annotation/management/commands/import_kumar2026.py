@@ -7,7 +7,7 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.core.validators import validate_slug
 
-from apps.accounts.models import User
+from apps.accounts.command_options import person_named
 from apps.annotation.kumar2026 import KumarError, read_study
 from apps.annotation.models import Evidence
 from apps.annotation.services.kumar2026 import KumarConflict, import_kumar_study
@@ -30,7 +30,7 @@ class Command(BaseCommand):
         try:
             validate_slug(slug)
             data = read_study(options["folder"])
-            done = import_kumar_study(data=data, slug=slug, owner=self._owner(options["owner"]))
+            done = import_kumar_study(data=data, slug=slug, owner=person_named(options["owner"]))
         except ValidationError:
             raise CommandError(f"{slug} is no slug; use letters, digits and hyphens.") from None
         except (KumarError, KumarConflict, InvalidRating) as problem:
@@ -48,12 +48,3 @@ class Command(BaseCommand):
             f"{slug}: {done.conversations} conversations added; {done.tally.created} ratings added, "
             f"{done.tally.changed} changed, {done.tally.unchanged} as they were."
         )
-
-    @staticmethod
-    def _owner(email: str | None) -> User | None:
-        if not email:
-            return None
-        owner: User | None = User.objects.filter(email__iexact=email, is_active=True).first()
-        if owner is None:
-            raise CommandError(f"Nobody active has the e-mail address {email}.")
-        return owner

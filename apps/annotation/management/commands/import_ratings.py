@@ -10,7 +10,7 @@ from apps.annotation.parsing.reading import ParsedFile, Told
 from apps.annotation.services.importing import ImportResult, RatingsFile, RatingsRefusedError, import_ratings
 from apps.corpus.parsing.formats import Format
 from apps.corpus.parsing.mapping import listed
-from apps.corpus.parsing.records import EncodingError, FileError, Findings, Problem
+from apps.corpus.parsing.records import EncodingError, FileError
 from apps.corpus.parsing.rows import Table
 from apps.studies.models import Block, RaterKind
 from apps.studies.services.raters import RaterConflict
@@ -83,18 +83,8 @@ class Command(BaseCommand):
             self.stdout.write(f"Columns not read: {listed(unused)}")
 
     def _list_findings(self, parsed: ParsedFile) -> None:
-        self._list("Problems", parsed.problems)
-        self._list("Warnings", parsed.notices)
-
-    def _list(self, heading: str, findings: Findings[Any]) -> None:
-        if not findings.total:
-            return
-        self.stdout.write(f"{heading} ({findings.total}):")
-        problems: list[Problem] = sorted(findings.shown, key=lambda finding: finding.row or 0)
-        for problem in problems:
-            self.stdout.write(f"  {problem}")
-        if findings.hidden:
-            self.stdout.write(f"  and {findings.hidden} more")
+        for line in (*parsed.problems.lines("Problems"), *parsed.notices.lines("Warnings")):
+            self.stdout.write(line)
 
     @staticmethod
     def _refusal(parsed: ParsedFile) -> str:

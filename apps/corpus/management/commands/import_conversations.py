@@ -7,12 +7,12 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from apps.accounts.models import User
+from apps.accounts.command_options import person_named
 from apps.corpus.models import Dataset
 from apps.corpus.parsing.formats import Format
 from apps.corpus.parsing.mapping import parse_mapping
 from apps.corpus.parsing.reading import ConversationReader
-from apps.corpus.parsing.records import EncodingError, FileError, Findings
+from apps.corpus.parsing.records import EncodingError, FileError
 from apps.corpus.services.importing import ImportRefusedError, ImportResult, SourceFile, import_files
 
 
@@ -78,22 +78,13 @@ class Command(BaseCommand):
         if dataset is not None:
             return dataset
         about = {name: options[name] for name in ("source", "licence")}
-        dataset = Dataset(slug=slug, name=options["name"] or slug, owner=self._owner(options["owner"]), **about)
+        dataset = Dataset(slug=slug, name=options["name"] or slug, owner=person_named(options["owner"]), **about)
         try:
             dataset.full_clean(exclude=["owner"])
         except ValidationError as error:
             problems = [f"{field}: {' '.join(texts)}" for field, texts in error.message_dict.items()]
             raise CommandError(f"The dataset {slug} cannot be made. {' '.join(problems)}") from None
         return dataset
-
-    @staticmethod
-    def _owner(email: str | None) -> User | None:
-        if not email:
-            return None
-        owner: User | None = User.objects.filter(email__iexact=email, is_active=True).first()
-        if owner is None:
-            raise CommandError(f"Nobody active has the e-mail address {email}.")
-        return owner
 
     @staticmethod
     def _open(stack: ExitStack, name: str) -> SourceFile:
@@ -108,18 +99,12 @@ class Command(BaseCommand):
         self.stdout.write(f"{name}: {reader.table.format}, read as {' '.join(pairs)}")
 
     def _list_findings(self, result: ImportResult) -> None:
-        self._list("Problems", result.problems)
-        self._list("Conflicts", result.conflicts)
-        self._list("Warnings", result.warnings)
-
-    def _list(self, heading: str, findings: Findings[Any]) -> None:
-        if not findings.total:
-            return
-        self.stdout.write(f"{heading} ({findings.total}):")
-        for finding in findings.shown:
-            self.stdout.write(f"  {finding}")
-        if findings.hidden:
-            self.stdout.write(f"  and {findings.hidden} more")
+        for line in (
+            *result.problems.lines("Problems"),
+            *result.conflicts.lines("Conflicts"),
+            *result.warnings.lines("Warnings"),
+        ):
+            self.stdout.write(line)
 
     @staticmethod
     def _refusal(result: ImportResult) -> str:
