@@ -5,16 +5,14 @@ key: conversations by their id, scales by the slugs of the built-in frameworks. 
 against each other, and nothing is guessed: a file that is missing or does not fit raises KumarError.
 """
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from apps.corpus.parsing.cells import as_text
+from apps.annotation.kumar2026_folder import KumarError, KumarFolder, cell_of, number_of
 from apps.corpus.parsing.mapping import ColumnMapping
-from apps.corpus.parsing.records import ConversationRecord, FileError, Problem, Role, TurnRecord
-from apps.corpus.parsing.rows import open_table
+from apps.corpus.parsing.records import ConversationRecord, Role, TurnRecord
 from apps.corpus.parsing.shapes import COMMA_MARK, TurnError, TurnMaker
 from apps.corpus.parsing.tables import Row
 
@@ -30,10 +28,6 @@ Values = dict[str, dict[str, float]]
 
 COLUMN_PREFIXES = ("level_", "m_")
 COLUMN_NAMES = {"caredfor": "cared_for"}
-
-
-class KumarError(ValueError):
-    """The folder is not the one expected; the message names the file and what is wrong with it."""
 
 
 @dataclass(frozen=True)
@@ -162,7 +156,7 @@ def read_study(folder: Path) -> KumarStudy:
     Raises KumarError. `combined_annotations_across_methods_and_datasets.csv`, which glues the same tables side by
     side, is not read.
     """
-    files = _Folder(folder)
+    files = KumarFolder(folder)
     epitome_rows = files.rows("original_data/sample_epitome.csv")
     blocks = [
         _block(files, EMPATHETIC_DIALOGUES, _empathetic_dialogues(files)),
@@ -184,56 +178,15 @@ def read_study(folder: Path) -> KumarStudy:
     )
 
 
-class _Folder:
-    """The folder, one table at a time."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        if not (path / "annotations").is_dir() or not (path / "original_data").is_dir():
-            raise KumarError(f"{path} is not the public folder: it needs the folders annotations and original_data.")
-
-    def rows(self, name: str) -> list[dict[str, str]]:
-        """The rows of a table as text by column."""
-        try:
-            with (self.path / name).open("rb") as file:
-                rows = list(open_table(file).rows)
-        except OSError as error:
-            raise KumarError(f"{name} cannot be read: {error.strerror}.") from None
-        except FileError as error:
-            raise KumarError(f"{name}: {error}") from None
-        for row in rows:
-            if isinstance(row, Problem):
-                raise KumarError(f"{name}, {row}.")
-        return [
-            {column: as_text(value) for column, value in row.values.items()} for row in rows if isinstance(row, Row)
-        ]
-
-
-def _cell(row: Mapping[str, str], column: str, name: str) -> str:
-    if column not in row:
-        raise KumarError(f"{name}: the column {column} is missing; found {', '.join(row)}.")
-    return row[column]
-
-
 def _id(row: Mapping[str, str], sample: _Sample, name: str) -> str:
     column = next((column for column in sample.id_columns if column in row), sample.id_columns[0])
-    return _cell(row, column, name)
-
-
-def _number(text: str, column: str, name: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise KumarError(f"{name}: expected a number in the column {column}, found {text!r}.")
-    return value
+    return cell_of(row, column, name)
 
 
 # --- Ratings ----------------------------------------------------------------------------------------------------------
 
 
-def _block(files: _Folder, sample: _Sample, conversations: Iterable[ConversationRecord]) -> KumarBlock:
+def _block(files: KumarFolder, sample: _Sample, conversations: Iterable[ConversationRecord]) -> KumarBlock:
     dataset = KumarDataset(sample.slug, sample.title, sample.licence, tuple(conversations))
     raters = {
         rater: _values(files, f"annotations/{sample.folder}/{rater}_ratings.csv", sample, dataset.ids)
@@ -242,7 +195,7 @@ def _block(files: _Folder, sample: _Sample, conversations: Iterable[Conversation
     return KumarBlock(sample.slug, sample.title, sample.slug, dataset, raters)
 
 
-def _values(files: _Folder, name: str, sample: _Sample, ids: Sequence[str]) -> Values:
+def _values(files: KumarFolder, name: str, sample: _Sample, ids: Sequence[str]) -> Values:
     """One rater's values of every conversation on every dimension, in the order of the sample."""
     found: dict[str, dict[str, float]] = {}
     for row in files.rows(name):
@@ -251,7 +204,7 @@ def _values(files: _Folder, name: str, sample: _Sample, ids: Sequence[str]) -> V
             raise KumarError(f"{name}: {external_id} comes twice.")
         columns = {dimension_of(column): column for column in row}
         found[external_id] = {
-            dimension: _number(_cell(row, columns.get(dimension, dimension), name), dimension, name)
+            dimension: number_of(cell_of(row, columns.get(dimension, dimension), name), dimension, name)
             for dimension in sample.dimensions
         }
     if found.keys() != set(ids):
@@ -270,7 +223,7 @@ def dimension_of(column: str) -> str:
     return COLUMN_NAMES.get(column, column)
 
 
-def _add_self_reports(files: _Folder, block: KumarBlock) -> str:
+def _add_self_reports(files: KumarFolder, block: KumarBlock) -> str:
     """Adds the rater `self`: what the person who shared the problem said on six scales, of the sample's replies."""
     name = "original_data/perceived_empathy_self_ratings.csv"
     values: Values = {dimension: {} for dimension in SELF_REPORTED}
@@ -284,13 +237,13 @@ def _add_self_reports(files: _Folder, block: KumarBlock) -> str:
         columns = {dimension_of(column): column for column in row}
         for dimension in SELF_REPORTED:
             column = columns.get(dimension, dimension)
-            values[dimension][external_id] = _number(_cell(row, column, name), column, name)
+            values[dimension][external_id] = number_of(cell_of(row, column, name), column, name)
     block.raters[SELF] = values
     matched = len(values[SELF_REPORTED[0]])
     return f"{matched} self-reports belong to conversations of the sample; {others} others are left out."
 
 
-def _epitome_block(files: _Folder, rows: Sequence[Mapping[str, str]]) -> KumarBlock:
+def _epitome_block(files: KumarFolder, rows: Sequence[Mapping[str, str]]) -> KumarBlock:
     """EPITOME's crowd gave evidence with its levels; they are the same levels as in the file of ratings."""
     name = "original_data/sample_epitome.csv"
     block = _block(files, EPITOME, [_post_and_reply(row, name) for row in rows])
@@ -298,23 +251,23 @@ def _epitome_block(files: _Folder, rows: Sequence[Mapping[str, str]]) -> KumarBl
     for row in rows:
         external_id = _id(row, EPITOME, name)
         for dimension in EPITOME.dimensions:
-            level = _number(_cell(row, f"level_{dimension}", name), f"level_{dimension}", name)
+            level = number_of(cell_of(row, f"level_{dimension}", name), f"level_{dimension}", name)
             if level != block.raters[CROWD][dimension][external_id]:
                 raise KumarError(f"{name}: {dimension} of {external_id} differs from the crowd's ratings.")
-            passages = [passage.strip() for passage in _cell(row, f"rationales_{dimension}", name).split("|")]
+            passages = [passage.strip() for passage in cell_of(row, f"rationales_{dimension}", name).split("|")]
             evidence[dimension][external_id] = tuple(passage for passage in passages if passage)
     block.evidence[CROWD] = evidence
     return block
 
 
-def _single_annotators(files: _Folder, lend_an_ear: KumarBlock) -> tuple[KumarBlock, list[KumarRater]]:
+def _single_annotators(files: KumarFolder, lend_an_ear: KumarBlock) -> tuple[KumarBlock, list[KumarRater]]:
     """The people behind the crowd's means, numbered in the order in which they come in the file."""
     name = "original_data/sample_lend_an_ear_annotations.csv"
     block = KumarBlock(CROWD_BLOCK, "Lend an Ear, single annotators", LEND_AN_EAR.slug, lend_an_ear.dataset, {})
     raters: dict[str, KumarRater] = {}
     known = set(block.ids)
     for row in files.rows(name):
-        person, external_id = _cell(row, "user_id", name), _id(row, LEND_AN_EAR, name)
+        person, external_id = cell_of(row, "user_id", name), _id(row, LEND_AN_EAR, name)
         source = f"annotator {person}"
         rater = raters.setdefault(person, KumarRater(f"crowd{len(raters) + 1:03d}", "crowd", source=source)).name
         if external_id not in known:
@@ -322,13 +275,13 @@ def _single_annotators(files: _Folder, lend_an_ear: KumarBlock) -> tuple[KumarBl
         times = block.given_at.setdefault(rater, {})
         if external_id in times:
             raise KumarError(f"{name}: the annotator {person} rated {external_id} twice.")
-        times[external_id] = _time(_cell(row, "time_created", name), name)
+        times[external_id] = _time(cell_of(row, "time_created", name), name)
         values = block.raters.setdefault(rater, {dimension: {} for dimension in LEND_AN_EAR.dimensions})
         evidence = block.evidence.setdefault(rater, {dimension: {} for dimension in LEND_AN_EAR.dimensions})
         for dimension in LEND_AN_EAR.dimensions:
-            text, passage = _cell(row, dimension, name), _cell(row, f"{dimension}_example", name)
+            text, passage = cell_of(row, dimension, name), cell_of(row, f"{dimension}_example", name)
             if text:
-                values[dimension][external_id] = _number(text, dimension, name)
+                values[dimension][external_id] = number_of(text, dimension, name)
                 evidence[dimension][external_id] = (passage,) if passage.strip() else ()
     return block, list(raters.values())
 
@@ -344,19 +297,19 @@ def _time(text: str, name: str) -> datetime:
 # --- Conversations ----------------------------------------------------------------------------------------------------
 
 
-def _empathetic_dialogues(files: _Folder) -> Iterator[ConversationRecord]:
+def _empathetic_dialogues(files: KumarFolder) -> Iterator[ConversationRecord]:
     """One row for each turn. The seeker's prompt, told apart in the file, is their first turn; `_comma_` is a comma."""
     name = "original_data/sample_empatheticdialogues.csv"
     talks: dict[str, list[dict[str, str]]] = {}
     for row in files.rows(name):
         talks.setdefault(_id(row, EMPATHETIC_DIALOGUES, name), []).append(row)
     for number, (external_id, rows) in enumerate(talks.items(), start=1):
-        rows.sort(key=lambda row: _number(_cell(row, "utterance_idx", name), "utterance_idx", name))
-        seeker = _cell(rows[0], "speaker_idx", name)
-        turns = [_turn(Role.SEEKER, _cell(rows[0], "prompt", name))]
+        rows.sort(key=lambda row: number_of(cell_of(row, "utterance_idx", name), "utterance_idx", name))
+        seeker = cell_of(rows[0], "speaker_idx", name)
+        turns = [_turn(Role.SEEKER, cell_of(rows[0], "prompt", name))]
         for row in rows:
-            role = Role.SEEKER if _cell(row, "speaker_idx", name) == seeker else Role.SUPPORTER
-            turns.append(_turn(role, _cell(row, "utterance", name)))
+            role = Role.SEEKER if cell_of(row, "speaker_idx", name) == seeker else Role.SUPPORTER
+            turns.append(_turn(role, cell_of(row, "utterance", name)))
         yield ConversationRecord(number, external_id, turns, metadata=_metadata(rows[0], "context", "response_length"))
 
 
@@ -366,12 +319,12 @@ def _turn(role: Role, raw: str) -> TurnRecord:
 
 
 def _post_and_reply(row: Mapping[str, str], name: str) -> ConversationRecord:
-    post, reply = _cell(row, "seeker_post", name), _cell(row, "response_post", name)
+    post, reply = cell_of(row, "seeker_post", name), cell_of(row, "response_post", name)
     turns = [TurnRecord(Role.SEEKER, "", post), TurnRecord(Role.SUPPORTER, "", reply)]
     return ConversationRecord(0, _id(row, EPITOME, name), turns, metadata=_metadata(row, "rp_id", "response_length"))
 
 
-def _perceived_empathy(files: _Folder) -> Iterator[ConversationRecord]:
+def _perceived_empathy(files: KumarFolder) -> Iterator[ConversationRecord]:
     """Ids and lengths only: the conversations were not published."""
     name = "original_data/sample_perceived_empathy_annotations.csv"
     for number, row in enumerate(files.rows(name), start=1):
@@ -379,7 +332,7 @@ def _perceived_empathy(files: _Folder) -> Iterator[ConversationRecord]:
         yield ConversationRecord(number, external_id, [], metadata=_metadata(row, "response_length"))
 
 
-def _lend_an_ear(files: _Folder) -> Iterator[ConversationRecord]:
+def _lend_an_ear(files: KumarFolder) -> Iterator[ConversationRecord]:
     name = "original_data/sample_lend_an_ear_conversations.csv"
     maker = TurnMaker(ColumnMapping({"transcript": "full_conversation"}))
     for number, row in enumerate(files.rows(name), start=1):

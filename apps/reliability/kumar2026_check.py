@@ -14,15 +14,13 @@ from pathlib import Path
 
 import numpy as np
 
-from apps.annotation.kumar2026 import CROWD, EXPERTS, MODELS, KumarBlock, KumarError, KumarStudy, dimension_of
-from apps.corpus.parsing.cells import as_text
-from apps.corpus.parsing.records import FileError, Problem
-from apps.corpus.parsing.rows import open_table
-from apps.corpus.parsing.tables import Row
+from apps.annotation.kumar2026 import CROWD, EXPERTS, MODELS, KumarBlock, KumarStudy, dimension_of
+from apps.annotation.kumar2026_folder import KumarError, KumarFolder
 from apps.measures.aggregates import group_median
 from apps.measures.arrays import FloatArray
 from apps.measures.groups import group_statistics
 from apps.measures.pairs import Convention, pair_statistics
+from apps.measures.ranks import fisher_interval
 from apps.measures.results import Result
 from apps.measures.scale import OffScale, Scale
 from apps.reliability.kumar2026_alphas import PUBLISHED_ALPHAS
@@ -52,8 +50,6 @@ SCALES = {
     "perceived-empathy": Scale((1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0)),
     "lend-an-ear": Scale((1.0, 2.0, 3.0, 4.0, 5.0)),
 }
-# The normal quantile of the published Fisher intervals.
-Z_95 = 1.96
 
 PairKey = tuple[str, str, frozenset[str]]
 
@@ -198,7 +194,8 @@ class _Scale:
     def _figures(self, pair: tuple[str, str]) -> dict[str, float | None]:
         results = self._pair(pair, Convention.OBSERVED)
         spearman, kappa = results["spearman"], results["kappa_quadratic"]
-        low, high = _fisher_interval(spearman.value, spearman.n_items)
+        interval = None if spearman.value is None else fisher_interval(spearman.value, spearman.n_items)
+        low, high = interval or (None, None)
         values = [spearman.value, spearman.p_value, low, high, kappa.value, kappa.z, kappa.p_value]
         return dict(zip(FIGURES, values, strict=True))
 
@@ -209,14 +206,6 @@ class _Scale:
     def _alpha(self, names: Sequence[str]) -> float:
         result = group_statistics(self.table(names), self.scale, statistics=("alpha_interval",))["alpha_interval"]
         return math.nan if result.value is None else result.value
-
-
-def _fisher_interval(correlation: float | None, n_items: int) -> tuple[float | None, float | None]:
-    """tanh(atanh(r) -+ 1.96 / sqrt(n - 3)) (Fisher 1921)."""
-    if correlation is None or abs(correlation) >= 1 or n_items <= 3:
-        return None, None
-    centre, half = math.atanh(correlation), Z_95 / math.sqrt(n_items - 3)
-    return math.tanh(centre - half), math.tanh(centre + half)
 
 
 def _agrees(value: float | None, published: float, decimals: int) -> bool:
@@ -232,33 +221,19 @@ def _published_pairs(folder: Path, study: KumarStudy) -> dict[PairKey, dict[str,
     """The figures of each row of the published table."""
     framework_of = {block.title: slug for slug, block in study.blocks.items() if slug in SCALES}
     published: dict[PairKey, dict[str, float]] = {}
-    for row in _rows(folder):
-        cells = {name: as_text(value).strip() for name, value in row.values.items()}
+    for number, row in KumarFolder(folder).numbered_rows(PAIRS_FILE).items():
+        cells = {name: text.strip() for name, text in row.items()}
         absent = [name for name in ("Dataset", "Dimension", "Annotator Pair", *FIGURES) if name not in cells]
         if absent:
             raise KumarError(f"{PAIRS_FILE} has no column {', '.join(absent)}.")
         if cells["Dataset"] not in framework_of:
-            raise KumarError(f"{PAIRS_FILE}, row {row.number}: the data set {cells['Dataset']} is not known.")
+            raise KumarError(f"{PAIRS_FILE}, row {number}: the data set {cells['Dataset']} is not known.")
         pair = frozenset(re.findall(r"'(\w+)'", cells["Annotator Pair"]))
         key = (framework_of[cells["Dataset"]], dimension_of(cells["Dimension"]), pair)
         if key in published:
-            raise KumarError(f"{PAIRS_FILE}, row {row.number}: the pair comes twice.")
+            raise KumarError(f"{PAIRS_FILE}, row {number}: the pair comes twice.")
         try:
             published[key] = {name: float(cells[name]) for name in FIGURES}
         except ValueError:
-            raise KumarError(f"{PAIRS_FILE}, row {row.number}: a figure is no number.") from None
+            raise KumarError(f"{PAIRS_FILE}, row {number}: a figure is no number.") from None
     return published
-
-
-def _rows(folder: Path) -> list[Row]:
-    try:
-        with (folder / PAIRS_FILE).open("rb") as file:
-            rows = list(open_table(file).rows)
-    except OSError as error:
-        raise KumarError(f"{PAIRS_FILE} cannot be read: {error.strerror}.") from None
-    except FileError as error:
-        raise KumarError(f"{PAIRS_FILE}: {error}") from None
-    for row in rows:
-        if isinstance(row, Problem):
-            raise KumarError(f"{PAIRS_FILE}, {row}.")
-    return [row for row in rows if isinstance(row, Row)]

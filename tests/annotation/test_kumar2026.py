@@ -11,7 +11,8 @@ from django.db import connection
 from django.db.models import Count
 from django.test.utils import CaptureQueriesContext
 
-from apps.annotation.kumar2026 import KumarError, read_study
+from apps.annotation.kumar2026 import read_study
+from apps.annotation.kumar2026_folder import KumarError
 from apps.annotation.models import Evidence, Rating, RatingEvent
 from apps.common.models import AuditEntry
 from apps.corpus.models import Conversation, Dataset, Turn

@@ -8,7 +8,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.core.validators import validate_slug
 
 from apps.accounts.command_options import person_named
-from apps.annotation.kumar2026 import KumarError, read_study
+from apps.annotation.kumar2026 import read_study
+from apps.annotation.kumar2026_folder import KumarError
 from apps.annotation.models import Evidence
 from apps.annotation.services.kumar2026 import KumarConflict, import_kumar_study
 from apps.annotation.services.recording import InvalidRating

@@ -5,7 +5,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from apps.annotation.kumar2026 import KumarError, read_study
+from apps.annotation.kumar2026 import read_study
+from apps.annotation.kumar2026_folder import KumarError
 from apps.reliability.kumar2026_check import Check, check_study
 
 
