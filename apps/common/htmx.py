@@ -8,12 +8,6 @@ from django.utils.cache import patch_vary_headers
 from django_htmx.middleware import HtmxDetails
 
 
-class HtmxRequest(HttpRequest):
-    """A request after `HtmxMiddleware`."""
-
-    htmx: HtmxDetails
-
-
 def wants_partial(request: HttpRequest) -> bool:
     """Whether htmx asks for a piece of the page; boosted links and restored history want all of it."""
     htmx: HtmxDetails = request.htmx  # type: ignore[attr-defined]

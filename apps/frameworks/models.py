@@ -6,7 +6,7 @@ from django.db.models.functions import Lower
 from django.utils.translation import gettext_lazy as _
 
 from apps.common.models import TimeStamped
-from apps.frameworks.scales import DimensionSpec, FrameworkSpec, PointMatcher, PointSpec, PolarityName
+from apps.frameworks.scales import DimensionSpec, FrameworkSpec, PointSpec, PolarityName
 
 
 class Level(models.TextChoices):
@@ -153,10 +153,6 @@ class Dimension(models.Model):
     def scale_points(self) -> tuple[float, ...]:
         """The values of the declared points, in the order of the scale."""
         return tuple(point.value for point in self.points.all())
-
-    def point_matcher(self) -> PointMatcher:
-        """Reads text as one of the declared points. Keep it while reading many cells."""
-        return PointMatcher([*self.points.all()])
 
     def labelled_examples(self) -> list[tuple[str, str]]:
         """The example replies, each under the point it stands for; the middle of an ordinal scale may have no words."""

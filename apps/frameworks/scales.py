@@ -5,7 +5,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Literal, Protocol
+from typing import Literal
 
 LevelName = Literal["ordinal", "nominal"]
 PolarityName = Literal["+", "-", "none"]
@@ -66,15 +66,6 @@ class FrameworkSpec:
         return hashlib.sha256(canonical.encode()).hexdigest()
 
 
-class ScalePointLike(Protocol):
-    """A point of a spec or a row of the database: anything with a value and a label."""
-
-    @property
-    def value(self) -> float: ...
-    @property
-    def label(self) -> str: ...
-
-
 class PointMatcher:
     """Reads the text of a cell as one of a scale's declared points.
 
@@ -82,7 +73,7 @@ class PointMatcher:
     is compared with the labels, whatever its case and spacing, and counts if exactly one label is the same.
     """
 
-    def __init__(self, points: Sequence[ScalePointLike]) -> None:
+    def __init__(self, points: Sequence[PointSpec]) -> None:
         self._values = {float(point.value) for point in points}
         self._labels: dict[str, list[float]] = {}
         for point in points:
@@ -97,11 +88,6 @@ class PointMatcher:
             return float(text) + 0.0
         values = self._labels.get(folded(text), [])
         return values[0] if len(values) == 1 else None
-
-
-def match_point(text: str, points: Sequence[ScalePointLike]) -> float | None:
-    """The value of the point that the text names, or None. For many cells of one scale keep a `PointMatcher`."""
-    return PointMatcher(points).match(text)
 
 
 def folded(label: str) -> str:

@@ -17,7 +17,6 @@ from apps.measures.results import Reason, Result, undefined
 from apps.measures.scale import Scale
 
 RETEST_STATISTICS = ("retest_kappa_quadratic", "retest_mae")
-DRAW_STATISTICS = ("draws_alpha", "draws_sd")
 
 
 def retest_statistics(

@@ -1,15 +1,13 @@
 """The list of studies and the overview of one."""
 
-from typing import cast
-
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from apps.accounts.models import User
+from apps.accounts.access import PersonRequest
 from apps.corpus.models import Dataset
 from apps.studies.models import Exclusion, Study
 
@@ -20,17 +18,17 @@ EXCLUSIONS_ON_A_PAGE = 50
 
 @require_safe
 @login_required
-def study_list(request: HttpRequest) -> HttpResponse:
-    studies = Study.objects.visible_to(cast("User", request.user))
+def study_list(request: PersonRequest) -> HttpResponse:
+    studies = Study.objects.visible_to(request.user)
     page = Paginator(studies, STUDIES_ON_A_PAGE).get_page(request.GET.get("page"))
     return render(request, "studies/study_list.html", {"page_obj": page})
 
 
 @require_safe
 @login_required
-def overview(request: HttpRequest, slug: str) -> HttpResponse:
+def overview(request: PersonRequest, slug: str) -> HttpResponse:
     """The design for those who work with it; title and instructions, and nothing else, for those who rate."""
-    user = cast("User", request.user)
+    user = request.user
     study = get_object_or_404(Study.objects.visible_to(user), slug=slug)
     if not study.is_readable_by(user):
         return render(request, "studies/study_rater.html", {"study": study})
@@ -53,8 +51,8 @@ def overview(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_safe
 @login_required
-def exclusions(request: HttpRequest, slug: str) -> HttpResponse:
-    study = get_object_or_404(Study.objects.readable_by(cast("User", request.user)), slug=slug)
+def exclusions(request: PersonRequest, slug: str) -> HttpResponse:
+    study = get_object_or_404(Study.objects.readable_by(request.user), slug=slug)
     rows = exclusions_in_force(study).select_related("rater", "item__conversation", "item__block", "created_by")
     page = Paginator(rows, EXCLUSIONS_ON_A_PAGE).get_page(request.GET.get("page"))
     return render(request, "studies/exclusion_list.html", {"study": study, "page_obj": page})

@@ -18,11 +18,6 @@ def test_points_come_in_the_order_of_the_scale(calm):
     assert calm.dimensions.get(slug="calm").scale_points == (1, 2, 3)
 
 
-def test_a_dimension_reads_text_as_one_of_its_points(calm):
-    matcher = calm.dimensions.get(slug="calm").point_matcher()
-    assert [matcher.match(text) for text in ["3.0", "not AT all", "2,5", ""]] == [3, 1, None, None]
-
-
 @pytest.mark.parametrize(("name", "polarity"), [("+", 1), ("-", -1), ("none", 0)])
 def test_polarity_has_the_same_name_in_files_and_rows(name, polarity):
     assert Polarity.of(name) == polarity

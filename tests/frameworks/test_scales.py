@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.frameworks.scales import PointMatcher, PointSpec, match_point
+from apps.frameworks.scales import PointMatcher, PointSpec
 from tests.frameworks.specs import point_lists, property_test
 
 FIVE = [PointSpec(1, "Not at all"), PointSpec(2), PointSpec(3, "Somewhat"), PointSpec(4), PointSpec(5, "Very much")]
@@ -39,20 +39,20 @@ FIVE = [PointSpec(1, "Not at all"), PointSpec(2), PointSpec(3, "Somewhat"), Poin
     ],
 )
 def test_a_text_names_a_point_by_its_exact_number_or_its_label(text, value):
-    assert match_point(text, FIVE) == value
+    assert PointMatcher(FIVE).match(text) == value
 
 
 def test_a_decimal_point_is_matched_exactly():
     points = [PointSpec(0), PointSpec(0.5), PointSpec(1)]
-    assert match_point("0.50", points) == 0.5
-    assert match_point("0.51", points) is None
-    assert str(match_point("-0", points)) == "0.0"
+    assert PointMatcher(points).match("0.50") == 0.5
+    assert PointMatcher(points).match("0.51") is None
+    assert str(PointMatcher(points).match("-0")) == "0.0"
 
 
 def test_a_label_of_two_points_names_neither():
     points = [PointSpec(1, "Yes"), PointSpec(2, "yes")]
-    assert match_point("yes", points) is None
-    assert match_point("2", points) == 2
+    assert PointMatcher(points).match("yes") is None
+    assert PointMatcher(points).match("2") == 2
 
 
 @property_test
@@ -68,4 +68,4 @@ def test_every_point_is_found_by_its_number_and_by_its_label(points: tuple[Point
 @property_test
 @given(st.text(max_size=20))
 def test_whatever_is_matched_is_a_declared_point(text: str):
-    assert match_point(text, FIVE) in {None, 1, 2, 3, 4, 5}
+    assert PointMatcher(FIVE).match(text) in {None, 1, 2, 3, 4, 5}

@@ -135,7 +135,7 @@ def _wide(
     free = [column for column in columns if column not in {*fields.values(), *given.values()}]
     dimensions = _given_dimensions(named, "dimension.", scales)
     if not dimensions:
-        dimensions = _guess_dimensions({column: column for column in free}, scales, DIMENSION_PREFIXES)
+        dimensions = _guess_dimensions({column: column for column in free}, scales)
     contradicting = [name for name in LONG_ONLY if given.get(name)]
     if contradicting and dimensions:
         raise FileError(
@@ -147,7 +147,7 @@ def _wide(
         raise FileError(f"There is evidence but no column of values for {', '.join(strays)}.")
     if not evidence:
         about = {column: name for column in free if (name := _evidence_name(column))}
-        guessed = _guess_dimensions(about, scales, DIMENSION_PREFIXES)
+        guessed = _guess_dimensions(about, scales)
         evidence = {key: column for key, column in guessed.items() if key in dimensions}
     return RatingMapping(fields, dimensions, evidence)
 
@@ -164,11 +164,11 @@ def _given_dimensions(named: dict[str, str], prefix: str, scales: Scales) -> dic
     return dimensions
 
 
-def _guess_dimensions(names: dict[str, str], scales: Scales, prefixes: Sequence[str]) -> dict[str, str]:
+def _guess_dimensions(names: dict[str, str], scales: Scales) -> dict[str, str]:
     """key of a dimension -> column. names: column -> the part of its header that should name a dimension."""
     found: dict[str, list[tuple[bool, str]]] = {}
     for column, name in names.items():
-        if dimension := _dimension_named(name, column, scales, prefixes):
+        if dimension := _dimension_named(name, column, scales):
             is_exact = name in (dimension.slug, dimension.key)
             found.setdefault(dimension.key, []).append((is_exact, column))
     guessed: dict[str, str] = {}
@@ -182,10 +182,10 @@ def _guess_dimensions(names: dict[str, str], scales: Scales, prefixes: Sequence[
     return guessed
 
 
-def _dimension_named(name: str, column: str, scales: Scales, prefixes: Sequence[str]) -> DimensionScale | None:
+def _dimension_named(name: str, column: str, scales: Scales) -> DimensionScale | None:
     plain_names = {_plain(name)}
     lower = name.casefold()
-    plain_names |= {_plain(lower.removeprefix(prefix)) for prefix in prefixes if lower.startswith(prefix)}
+    plain_names |= {_plain(lower.removeprefix(prefix)) for prefix in DIMENSION_PREFIXES if lower.startswith(prefix)}
     by_key = [one for one in scales.all if _plain(one.key) in plain_names]
     by_slug = by_key or [one for one in scales.all if _plain(one.slug) in plain_names]
     if len(by_slug) > 1:

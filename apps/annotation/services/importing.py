@@ -130,7 +130,7 @@ def scale_of(key: str, dimension: Dimension) -> DimensionScale:
     framework, _, slug = key.partition("/")
     points = sorted((point.value, point.label) for point in dimension.points.all())
     specs = tuple(PointSpec(value, label) for value, label in points)
-    return DimensionScale(framework, slug, specs, "nominal" if dimension.level == "nominal" else "ordinal")
+    return DimensionScale(framework, slug, specs, "nominal" if dimension.is_nominal else "ordinal")
 
 
 def _check_told(told: Told, expected: Expected) -> None:

@@ -14,7 +14,7 @@ from apps.corpus.services.importing import ImportRefusedError, import_conversati
 from apps.frameworks.models import Framework
 from apps.frameworks.services.catalog import builtin_frameworks
 from apps.frameworks.services.loading import load_framework
-from apps.studies.models import Block, MemberRole, Membership, Rater, Study, StudyStatus
+from apps.studies.models import Block, ItemRole, MemberRole, Membership, Rater, Study, StudyStatus
 from apps.studies.services.design import add_block, create_study
 from apps.studies.services.raters import NewRater, RaterConflict, ensure_raters
 
@@ -141,7 +141,7 @@ def _block(
 
 
 def _entries(block: Block, data: KumarBlock, raters: dict[str, Rater]) -> list[RatingEntry]:
-    items = dict(block.items.filter(role="main").values_list("conversation__external_id", "pk"))
+    items = dict(block.items.filter(role=ItemRole.MAIN).values_list("conversation__external_id", "pk"))
     missing = [external_id for external_id in data.ids if external_id not in items]
     if missing:
         raise KumarConflict(f"the block {block.slug} lacks the conversation {missing[0]}")

@@ -43,7 +43,7 @@ class Table:
 
 
 def open_table(file: BinaryIO, *, format: str | None = None, encoding: str | None = None) -> Table:
-    """Open a file of conversations.
+    """Open a file of rows, whatever they hold.
 
     `format` (csv, tsv, jsonl, json, xlsx, parquet) and `encoding` are found out unless given.
     Raises FileError where it cannot be read at all, EncodingError where its beginning is not text.

@@ -126,10 +126,7 @@ def _rate(study: Study, block: Block, qualities: dict[str, str]) -> None:
         .select_related("framework")
         .prefetch_related("points")
     }
-    scales = [
-        SimulatedScale(key, tuple(point.value for point in dimension.points.all()), dimension.polarity)
-        for key, dimension in dimensions.items()
-    ]
+    scales = [SimulatedScale(key, dimension.scale_points, dimension.polarity) for key, dimension in dimensions.items()]
     record_ratings(
         entries=(
             RatingEntry(items[conversation], raters[rater].pk, dimensions[key].pk, value)

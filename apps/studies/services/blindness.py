@@ -11,6 +11,6 @@ def may_see_ratings(*, user: User, study: Study) -> bool:
     or they have left it as a rater. Sealed model scores are no matter here: the seal hides them from raters, and
     whoever may see ratings at all works with every rater's.
     """
-    if not Study.objects.readable_by(user).filter(pk=study.pk).exists():
+    if not study.is_readable_by(user):
         return False
     return study.discussion_open or not study.raters.filter(user=user, left_at=None).exists()

@@ -63,11 +63,7 @@ def add_block(
     if study.blocks.filter(slug=slug).exists():
         raise DesignError(f"the study {study.slug} has a block {slug} already")
     _check_frameworks(frameworks)
-    conversations = list(dataset.conversations.order_by("position").values_list("external_id", "pk"))
-    if not conversations:
-        raise DesignError(f"the dataset {dataset.slug} has no conversations")
-    if sample_size is not None:
-        conversations = _sample(conversations, sample_size, study.seed)
+    conversations = _conversations(dataset, sample_size, study.seed)
     last = study.blocks.aggregate(last=Max("position"))["last"]
     block = Block.objects.create(
         study=study,
@@ -85,7 +81,7 @@ def add_block(
     Item.objects.bulk_create(
         (
             Item(block=block, conversation_id=conversation, position=position)
-            for position, (_, conversation) in enumerate(conversations)
+            for position, conversation in enumerate(conversations)
         ),
         batch_size=ITEMS_IN_ONE_INSERT,
     )
@@ -111,10 +107,15 @@ def _check_frameworks(frameworks: Sequence[Framework]) -> None:
             raise DesignError(f"the framework {slug} comes twice in one block")
 
 
-def _sample(conversations: list[tuple[str, int]], size: int, seed: int) -> list[tuple[str, int]]:
+def _conversations(dataset: Dataset, size: int | None, seed: int) -> list[int]:
+    """Primary keys of the whole dataset, or of a sample of `size`, in the order of the dataset."""
+    keys = dict(dataset.conversations.order_by("position").values_list("external_id", "pk"))
+    if not keys:
+        raise DesignError(f"the dataset {dataset.slug} has no conversations")
+    if size is None:
+        return list(keys.values())
     # External ids, not primary keys: the same dataset imported elsewhere gives the same sample.
     try:
-        chosen = set(sample_items([external_id for external_id, _ in conversations], size, seed))
+        return [keys[external_id] for external_id in sample_items(keys, size, seed)]
     except AllocationError as problem:
         raise DesignError(str(problem)) from problem
-    return [conversation for conversation in conversations if conversation[0] in chosen]
