@@ -2,7 +2,9 @@
 
 import pytest
 
-from apps.corpus.models import Conversation, Dataset
+from apps.corpus.models import Conversation, Dataset, Turn
+from apps.corpus.parsing.reading import MAX_LENGTHS
+from apps.corpus.parsing.shapes import MAX_LABEL_LENGTH
 from tests.conftest import make_dataset
 
 pytestmark = pytest.mark.django_db
@@ -47,3 +49,11 @@ def test_conversations_are_found_by_id_or_title():
 )
 def test_only_a_language_that_html_knows_is_a_tag(language, tag):
     assert Conversation(language=language).language_tag == tag
+
+
+def test_a_file_may_hold_as_long_texts_as_the_columns_take():
+    columns = {
+        field.name: field.max_length for field in Conversation._meta.get_fields() if hasattr(field, "max_length")
+    }
+    assert {name: columns["external_id" if name == "id" else name] for name in MAX_LENGTHS} == MAX_LENGTHS
+    assert Turn._meta.get_field("speaker").max_length == MAX_LABEL_LENGTH

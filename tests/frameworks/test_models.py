@@ -1,9 +1,14 @@
+from dataclasses import replace
+from typing import get_args
+
 import pytest
 
-from apps.frameworks.framework_file import parse_framework
-from apps.frameworks.models import Dimension, Framework, Polarity
+from apps.frameworks.framework_file import FrameworkProblems, dump_framework, parse_framework
+from apps.frameworks.models import Dimension, Framework, Level, Polarity, ScalePoint
+from apps.frameworks.scales import LevelName, PolarityName
 from apps.frameworks.services.freezing import freeze_frameworks
 from apps.frameworks.services.loading import load_framework
+from apps.measures.scale import Level as MeasuredLevel
 from tests.frameworks.specs import SMALL, changed
 
 pytestmark = pytest.mark.django_db
@@ -61,3 +66,31 @@ def test_dimensions_bring_their_points_in_two_queries(calm, django_assert_num_qu
     with django_assert_num_queries(2):
         points = [dimension.scale_points for dimension in calm.dimensions.with_points()]
     assert points == [(1, 2, 3), (1, 2)]
+
+
+def test_levels_and_polarities_have_one_set_of_names():
+    assert set(Level.values) == set(get_args(LevelName)) == set(MeasuredLevel)
+    assert {polarity.name_in_files for polarity in Polarity} == set(get_args(PolarityName))
+
+
+@pytest.mark.parametrize("field", ["slug", "name", "language", "url"])
+def test_a_file_may_hold_as_long_texts_as_a_framework_takes(field):
+    most = Framework._meta.get_field(field).max_length
+    begin = {"language": "en", "url": "https://"}.get(field, "")
+    spec = replace(parse_framework(SMALL), **{field: begin + "x" * (most + 1 - len(begin))})
+    with pytest.raises(FrameworkProblems, match=f"{field} must have at most {most} characters; it has {most + 1}"):
+        parse_framework(dump_framework(spec))
+
+
+@pytest.mark.parametrize(("model", "field"), [(Dimension, "slug"), (Dimension, "label"), (ScalePoint, "label")])
+def test_a_file_may_hold_as_long_texts_as_a_scale_takes(model, field):
+    most = model._meta.get_field(field).max_length
+    spec = parse_framework(SMALL)
+    dimension = spec.dimensions[0]
+    if model is ScalePoint:
+        first, *others = dimension.points
+        changed_dimension = replace(dimension, points=(replace(first, label="x" * (most + 1)), *others))
+    else:
+        changed_dimension = replace(dimension, **{field: "x" * (most + 1)})
+    with pytest.raises(FrameworkProblems, match=f"{field} must have at most {most} characters; it has {most + 1}"):
+        parse_framework(dump_framework(replace(spec, dimensions=(changed_dimension, *spec.dimensions[1:]))))

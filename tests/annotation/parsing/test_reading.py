@@ -12,11 +12,20 @@ from hypothesis import strategies as st
 
 from apps.annotation.evidence import Quote
 from apps.annotation.parsing.mapping import complete_mapping, parse_maps
-from apps.annotation.parsing.reading import Expected, ParsedFile, RaterFacts, Told, read_ratings
+from apps.annotation.parsing.reading import (
+    MAIN_ROLE,
+    MAX_RATER_NAME,
+    Expected,
+    ParsedFile,
+    RaterFacts,
+    Told,
+    read_ratings,
+)
 from apps.annotation.parsing.values import Answer, DimensionScale, Scales
 from apps.corpus.parsing.records import FileError
 from apps.corpus.parsing.rows import open_table
 from apps.frameworks.scales import PointSpec
+from apps.studies.models import ItemRole, Rater
 
 LIKERT = tuple(PointSpec(value) for value in (1, 2, 3, 4, 5))
 SCALES = Scales([DimensionScale("kind", "warmth", LIKERT), DimensionScale("kind", "advice", LIKERT)])
@@ -279,3 +288,8 @@ def test_every_row_is_read_or_listed_and_never_both(rows, empty_is_missing):
         if item not in ("c1", "c2", "c3") or "6" in cells or "3,5" in cells:
             assert number in listed
     assert len(rows) + 1 == found.rows
+
+
+def test_roles_and_names_are_those_of_the_database():
+    assert MAIN_ROLE == ItemRole.MAIN
+    assert Rater._meta.get_field("name").max_length == MAX_RATER_NAME
