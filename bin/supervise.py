@@ -1,6 +1,8 @@
 """Prepares the site, then keeps its processes alive until Ctrl-C. Standard library only; started by bin/start."""
 
 import contextlib
+import ctypes
+import fcntl
 import ipaddress
 import json
 import os
@@ -15,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
+from typing import IO
 
 ROOT = Path(__file__).resolve().parent.parent
 VAR = Path(os.environ.get("ACCORD_VAR") or ROOT / "var").resolve()
@@ -23,6 +26,14 @@ PORT = os.environ.get("PORT") or "8000"
 START_TIMEOUT_SECONDS = 60
 STOP_TIMEOUT_SECONDS = 20
 RESTART_PAUSE_SECONDS = 2
+PR_SET_PDEATHSIG = 1  # linux/prctl.h
+LIBC = ctypes.CDLL(None)
+
+
+def end_with_parent() -> None:
+    """In a new child, on Linux: be told to stop when this process is killed in a way that it cannot catch."""
+    with contextlib.suppress(AttributeError):
+        LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 @dataclass
@@ -35,7 +46,13 @@ class Service:
     started_at: float = field(default=0.0)
 
     def start(self) -> None:
-        self.process = subprocess.Popen(self.command, cwd=ROOT, start_new_session=True)
+        # One thread so far, so running code between fork and exec is safe.
+        self.process = subprocess.Popen(
+            self.command,
+            cwd=ROOT,
+            start_new_session=True,
+            preexec_fn=end_with_parent,  # noqa: PLW1509
+        )
         self.started_at = time.monotonic()
 
     def is_running(self) -> bool:
@@ -60,6 +77,8 @@ def refuse_taken_port() -> None:
     """Say so before anything starts; the real bind is the web server's."""
     family = socket.AF_INET6 if ":" in HOST else socket.AF_INET
     try:
+        if int(PORT) == 0:
+            raise ValueError("a port must be named")
         with socket.socket(family) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind((HOST.strip("[]"), int(PORT)))
@@ -67,6 +86,24 @@ def refuse_taken_port() -> None:
         raise SystemExit(
             f"Accord cannot listen on HOST {HOST}, PORT {PORT}: {error}. Set PORT or HOST to another."
         ) from None
+
+
+def hold_folder() -> IO[str]:
+    """One start for one folder at a time: two would migrate it, and run workers in it, over each other."""
+    try:
+        VAR.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = (VAR / "start.lock").open("a")
+    except OSError as error:
+        raise SystemExit(
+            f"Accord cannot write to {VAR}: {error.strerror}. Set ACCORD_VAR to a folder of yours."
+        ) from None
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise SystemExit(
+            f"Accord is running with {VAR} already. Stop it first, or set ACCORD_VAR and PORT to others."
+        ) from None
+    return lock
 
 
 def clear_stale_mailboxes() -> None:
@@ -148,9 +185,17 @@ def wait_until(condition: Callable[[], bool], *, seconds: float) -> bool:
 def announce() -> None:
     print(f"\nAccord is at {address()}  (Ctrl-C stops it)", flush=True)
     logins = VAR / "demo-logins.json"
-    if is_loopback(HOST) and logins.exists():
+    if not is_loopback(HOST):
+        lines = [
+            "Others can reach this address, so the demo logins are closed (docs/running.md).",
+            "  ALLOWED_HOSTS  the names by which others reach it",
+            "  BASE_URL       the address in mails",
+            "  A login:       .venv/bin/python manage.py create_user EMAIL --role admin --password-stdin",
+        ]
+        print("\n".join(lines), flush=True)
+    elif logins.exists():
         lines = [f"  {one['role']:<11} {one['email']:<26} {one['password']}" for one in json.loads(logins.read_text())]
-        print("\n".join(["Demo logins (random, kept in var/demo-logins.json):", *lines]), flush=True)
+        print("\n".join([f"Demo logins (random, kept in {logins}):", *lines]), flush=True)
 
 
 def stop(running: list[Service]) -> None:
@@ -179,15 +224,19 @@ def interrupt(number: int, frame: FrameType | None) -> None:
 
 def main() -> None:
     signal.signal(signal.SIGTERM, interrupt)
+    # A closed terminal stops it too, unless it was told to outlive that (nohup).
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, interrupt)
     os.environ.setdefault("BASE_URL", address().rstrip("/"))
     # Several processes share the cores: threads inside each one's linear algebra only get in each other's way.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     refuse_taken_port()
-    prepare()
-    clear_stale_mailboxes()
+    lock = hold_folder()
     running = services()
     worker, web = running[0], running[-1]
     try:
+        prepare()
+        clear_stale_mailboxes()
         worker.start()
         wait_until(lambda: broker_has_exchanges() or not worker.is_running(), seconds=START_TIMEOUT_SECONDS)
         for service in running[1:]:
@@ -204,6 +253,7 @@ def main() -> None:
         print("\nStopping ...", flush=True)
     finally:
         stop(running)
+        lock.close()
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlparse
 
 import environ
@@ -15,11 +16,13 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.Env()
 
 VAR_DIR = Path(env.str("ACCORD_VAR", default=str(BASE_DIR / "var"))).resolve()
-VAR_DIR.mkdir(parents=True, exist_ok=True)
+# Conversations are sensitive: where Accord makes the folder, only its owner looks in.
+VAR_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 DEBUG = env.bool("DEBUG", default=False)
 SECRET_KEY = env.str("SECRET_KEY", default="") or read_or_create_secret_key(VAR_DIR / "secret-key")
-ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
+# This machine's own names are always among them: health checks ask by these.
+ALLOWED_HOSTS = [*env.list("ALLOWED_HOSTS", default=[]), "localhost", "127.0.0.1", "[::1]"]
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 BASE_URL = env.str("BASE_URL", default="http://localhost:8000").rstrip("/")
 HTTPS = urlparse(BASE_URL).scheme == "https"
@@ -85,7 +88,11 @@ TEMPLATES = [
 
 # --- Database -----------------------------------------------------------------------------------------------------
 
-DATABASES = {"default": env.db("DATABASE_URL", default=f"sqlite:///{VAR_DIR / 'accord.sqlite3'}")}
+# The default is no URL: a folder's name may hold what a URL gives a meaning to (# ? %).
+SQLITE = {"ENGINE": "django.db.backends.sqlite3", "NAME": VAR_DIR / "accord.sqlite3"}
+DATABASES: dict[str, dict[str, Any]] = {
+    "default": env.db("DATABASE_URL") if env.str("DATABASE_URL", default="") else SQLITE
+}
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     DATABASES["default"] |= {
         # Read-then-write transactions must take the write lock at once: a deferred one fails under concurrent saves,
@@ -236,7 +243,7 @@ SPECTACULAR_SETTINGS = {
 
 # --- Background work ----------------------------------------------------------------------------------------------
 
-CELERY_BROKER_URL = REDIS_URL or "accordfs://"
+CELERY_BROKER_URL = REDIS_URL or "accordfs://localhost"
 CELERY_BROKER_TRANSPORT_OPTIONS = {} if REDIS_URL else folder_options(VAR_DIR / "broker")
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TASK_IGNORE_RESULT = True

@@ -81,7 +81,7 @@ def site(tmp_path: Path):
 
 
 @pytest.mark.xdist_group("site")
-def test_a_start_serves_signs_in_and_stops_whole(site):
+def test_a_start_serves_signs_in_and_stops_whole(site, tmp_path: Path):
     var, log, port, process = site
     checks = wait_until_ready(port, seconds=READY_SECONDS)
     assert checks == {"database": True, "broker": True, "worker": True}, log.read_text()
@@ -98,18 +98,31 @@ def test_a_start_serves_signs_in_and_stops_whole(site):
     output = announced(log, f"http://127.0.0.1:{port}/")
     assert all(login["password"] in output for login in logins)
 
+    beside = tmp_path / "beside"
+    assert start(var, beside, PORT=str(free_port())).wait(timeout=30) == 1
+    assert f"Accord is running with {var} already" in beside.read_text()
+
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=40) == 0
     assert living_processes(str(var)) == []
 
-    second = start(var, log, PORT=str(port))
+    second = start(var, log, PORT=str(port), ALLOWED_HOSTS="accord.example.org")
     try:
         assert wait_until_ready(port, seconds=READY_SECONDS)["worker"], log.read_text()
         assert json.loads((var / "demo-logins.json").read_text()) == logins
     finally:
-        second.send_signal(signal.SIGTERM)
-        assert second.wait(timeout=40) == 0
-    assert living_processes(str(var)) == []
+        second.kill()
+        second.wait(timeout=40)
+    if sys.platform == "linux":
+        wait_until_gone(str(var))
+
+
+def wait_until_gone(marker: str) -> None:
+    """The processes of a start that was killed outright are told by the system, and take a moment to stop."""
+    end = time.monotonic() + 40
+    while living := living_processes(marker):
+        assert time.monotonic() < end, living
+        time.sleep(0.3)
 
 
 def test_a_taken_port_is_said_at_once_and_nothing_is_made(tmp_path: Path):
@@ -121,3 +134,20 @@ def test_a_taken_port_is_said_at_once_and_nothing_is_made(tmp_path: Path):
         assert start(tmp_path / "var", log, PORT=str(port)).wait(timeout=30) == 1
     assert f"cannot listen on HOST 127.0.0.1, PORT {port}" in log.read_text()
     assert not (tmp_path / "var" / "accord.sqlite3").exists()
+
+
+def test_a_folder_that_cannot_be_made_is_said_in_one_line(tmp_path: Path):
+    log = tmp_path / "log"
+    (tmp_path / "file").write_text("no folder")
+    assert start(tmp_path / "file" / "var", log, PORT=str(free_port())).wait(timeout=30) == 1
+    assert log.read_text().startswith(f"Accord cannot write to {tmp_path / 'file' / 'var'}: ")
+    assert log.read_text().count("\n") == 1
+
+
+def test_port_0_is_refused_since_nobody_would_know_the_address(tmp_path: Path):
+    log = tmp_path / "log"
+    assert start(tmp_path / "var", log, PORT="0").wait(timeout=30) == 1
+    assert (
+        log.read_text()
+        == "Accord cannot listen on HOST 127.0.0.1, PORT 0: a port must be named. Set PORT or HOST to another.\n"
+    )
