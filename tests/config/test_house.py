@@ -1,7 +1,10 @@
 """Rules of the house that no other tool checks."""
 
+import re
 import subprocess
 from pathlib import Path
+
+from django.core.management import get_commands
 
 ROOT = Path(__file__).resolve().parents[2]
 EMPTY_NAMES = {"utils.py", "helpers.py", "misc.py", "common.py", "base.py"}
@@ -26,3 +29,17 @@ def test_every_app_has_its_folder_of_tests():
     apps = {path.name for path in (ROOT / "apps").iterdir() if (path / "__init__.py").exists()}
     tested = {path.name for path in (ROOT / "tests").iterdir() if list(path.glob("test_*.py"))}
     assert apps - tested == set()
+
+
+def test_every_link_between_documents_leads_somewhere():
+    pages = [ROOT / path for path in tracked_files() if path.suffix == ".md"]
+    links = [(page, target) for page in pages for target in re.findall(r"\]\(([^)#:]+)", page.read_text())]
+    assert links
+    assert [(page.name, target) for page, target in links if not (page.parent / target).exists()] == []
+
+
+def test_every_command_in_the_documents_exists():
+    pages = [ROOT / path for path in tracked_files() if path.suffix == ".md"]
+    named = {name for page in pages for name in re.findall(r"manage\.py ([a-z_0-9]+)", page.read_text())}
+    assert {"import_conversations", "agreement", "prepare"} <= named
+    assert named - get_commands().keys() == {"help"}  # Django answers that one itself
