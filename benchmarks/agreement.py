@@ -8,7 +8,6 @@ the obvious ones: redraw the items, call the library, a thousand times. They are
 """
 
 import argparse
-import csv
 import json
 import os
 import sys
@@ -25,11 +24,14 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from apps.annotation.kumar2026 import read_study  # noqa: E402
 from apps.measures.groups import group_statistics, pattern_statistics  # noqa: E402
 from apps.measures.pairs import Convention, pair_statistics  # noqa: E402
 from apps.measures.patterns import patterns_of  # noqa: E402
 from apps.measures.resampling import CHUNK_CELLS  # noqa: E402
 from apps.measures.scale import Scale  # noqa: E402
+from apps.reliability.kumar2026_alphas import PUBLISHED_ALPHAS  # noqa: E402
+from apps.reliability.kumar2026_check import SCALES  # noqa: E402
 
 RESAMPLES = 1000
 SEED = 20_260_101
@@ -40,13 +42,6 @@ EXPERTS = ("expert1", "expert2", "expert3")
 MODELS = ("gpt", "claude")
 RATERS = (*EXPERTS, *MODELS, "gemini", "crowd")
 
-# folder of annotations, columns that may hold the id, first and last point
-BLOCKS = (
-    ("empatheticdialogues", ("conv_id",), 1, 5),
-    ("epitome", ("sp_id",), 0, 2),
-    ("perceived_empathy", ("id", "OriginalDiscloserID"), 1, 7),
-    ("lend_an_ear", ("conversation_id",), 1, 5),
-)
 SYNTHETIC = ((3, 1, 5), (3, 0, 2), (9, 1, 7), (6, 1, 5))  # dimensions, first and last point of each block
 
 
@@ -67,25 +62,19 @@ class Dimension:
         return [*combinations(columns, 2), *combinations([median, self.raters["gemini"], self.raters["crowd"]], 2)]
 
 
-def read_ratings(path: Path, keys: tuple[str, ...]) -> dict[str, dict[str, str]]:
-    """Rows of a file of ratings by the id of their conversation."""
-    with path.open(newline="", encoding="utf-8-sig") as handle:
-        rows = list(csv.DictReader(handle))
-    key = next(name for name in keys if name in rows[0])
-    return {row[key]: row for row in rows}
-
-
 def read_kumar(folder: Path) -> list[Dimension]:
     """The 21 dimensions of the public replication folder."""
-    study = []
-    for name, keys, low, high in BLOCKS:
-        files = {rater: read_ratings(folder / "annotations" / name / f"{rater}_ratings.csv", keys) for rater in RATERS}
-        first = files["expert1"]
-        scales = [column for column in next(iter(first.values())) if column not in (*keys, "rp_id", "")]
-        for column in scales:
-            raters = {rater: np.array([float(rows[key][column]) for key in first]) for rater, rows in files.items()}
-            study.append(Dimension(Scale(tuple(range(low, high + 1))), raters))
-    return study
+    blocks = read_study(folder).blocks
+    return [
+        Dimension(
+            SCALES[framework],
+            {
+                rater: np.array([blocks[framework].raters[rater][dimension][item] for item in blocks[framework].ids])
+                for rater in RATERS
+            },
+        )
+        for framework, dimension in PUBLISHED_ALPHAS
+    ]
 
 
 def make_up() -> list[Dimension]:

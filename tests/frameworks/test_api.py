@@ -8,7 +8,6 @@ from django.urls import reverse
 
 from apps.accounts.models import ApiKey, User
 from apps.frameworks.framework_file import parse_framework
-from apps.frameworks.models import Framework
 from apps.frameworks.services.freezing import freeze_frameworks
 from apps.frameworks.services.loading import load_framework
 from tests.frameworks.specs import SMALL
@@ -21,16 +20,6 @@ ADDRESSES = [
     "/api/v1/frameworks/calm-scales/",
     "/api/v1/frameworks/calm-scales/1/",
 ]
-
-
-@pytest.fixture
-def calm() -> Framework:
-    return load_framework(spec=SPEC).framework
-
-
-@pytest.fixture
-def client(sign_in, emil) -> Client:
-    return sign_in(emil)
 
 
 def with_key(user: User) -> dict[str, str]:

@@ -14,11 +14,6 @@ from tests.frameworks.specs import SMALL, changed
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def calm() -> Framework:
-    return load_framework(spec=parse_framework(SMALL)).framework
-
-
 def test_points_come_in_the_order_of_the_scale(calm):
     assert calm.dimensions.get(slug="calm").scale_points == (1, 2, 3)
 

@@ -4,12 +4,10 @@ from dataclasses import replace
 
 import pytest
 from django.db import connection
-from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from apps.frameworks.framework_file import parse_framework, read_framework
-from apps.frameworks.models import Framework
 from apps.frameworks.services.freezing import freeze_frameworks
 from apps.frameworks.services.loading import load_framework
 from tests.frameworks.specs import SMALL, changed
@@ -23,17 +21,6 @@ PAGES = [
     reverse("frameworks:version", args=["calm-scales", 1]),
     reverse("frameworks:yaml", args=["calm-scales", 1]),
 ]
-
-
-@pytest.fixture
-def calm() -> Framework:
-    return load_framework(spec=SPEC).framework
-
-
-@pytest.fixture
-def client(sign_in, emil) -> Client:
-    """An annotator: the least of those who are signed in."""
-    return sign_in(emil)
 
 
 @pytest.mark.parametrize("page", PAGES)
