@@ -166,6 +166,13 @@ def test_a_dry_run_tells_and_stores_nothing(importing):
         ("", ["--rater", "expert1"], "The file is empty"),
         ("item,scale_1\n", ["--rater", "expert1"], "no rows besides its header"),
         ("item,scale_1,item,scale_1\na,1,a,1\n", ["--rater", "expert1"], "These headers come more than once: item"),
+        (WIDE, ["--rater", "a\udcff", "--kind", "llm"], "The rater's name holds U.DCFF, half of a surrogate pair"),
+        (WIDE, ["--rater", " ", "--kind", "llm"], "3 problems"),
+        (
+            "item,block,scale_1\nletters-001,session 1,3\n",
+            ["--rater", "expert1"],
+            "The column block names the block main in no row. If it is about something else, add --map block=",
+        ),
         (b"item,scale_1\ncaf\xe9,1\n", ["--rater", "expert1"], "Byte 0xe9 at offset 16.+encoding cp1252"),
     ],
 )

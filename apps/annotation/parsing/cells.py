@@ -6,7 +6,7 @@ from apps.annotation.evidence import Quote
 from apps.annotation.parsing.mapping import RatingMapping
 from apps.common.formulas import unescape_formula
 from apps.corpus.parsing.cells import CellError, as_text
-from apps.corpus.parsing.records import Problem
+from apps.corpus.parsing.records import Problem, text_fault
 from apps.corpus.parsing.tables import Row
 
 YES_OR_NO = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False, "": False}
@@ -42,11 +42,8 @@ class RowCells:
         return unescape_formula(text) if self._is_spreadsheet else text
 
     def text_of(self, column: str) -> str:
-        value = self._values.get(column)
-        if type(value) is str:
-            return value
         try:
-            return as_text(value)
+            return _storable(as_text(self._values.get(column)))
         except CellError as fault:
             self.fault(column, fault)
             return ""
@@ -66,7 +63,10 @@ class RowCells:
         try:
             listing = value if isinstance(value, list | tuple) else _json_list(as_text(value))
             if listing is not None:
-                return tuple(_quote(one) for one in listing)
+                quotes = tuple(_quote(one) for one in listing)
+                for quote in quotes:
+                    _storable(quote.text)
+                return quotes
         except CellError as fault:
             self.fault(column, fault)
             return ()
@@ -77,6 +77,13 @@ class RowCells:
         """The first fault of a cell is listed; what follows from it is not."""
         if all(known.field != column for known in self.faults):
             self.faults.append(Problem(self.number, column, str(fault)))
+
+
+def _storable(text: str) -> str:
+    """The text itself. Raises CellError where no database can hold it."""
+    if fault := text_fault(text):
+        raise CellError(fault)
+    return text
 
 
 def _json_list(text: str) -> list[object] | None:

@@ -160,7 +160,8 @@ def _given_dimensions(named: dict[str, str], prefix: str, scales: Scales) -> dic
                 key = scales.find(name.removeprefix(prefix)).key
             except CellError as fault:
                 raise FileError(f"{name}: {fault}.") from None
-            dimensions[key] = column
+            if dimensions.setdefault(key, column) != column:
+                raise FileError(f"The columns {dimensions[key]} and {column} are both given for {prefix}{key}.")
     return dimensions
 
 

@@ -201,7 +201,7 @@ class _RatingReader:
         return self.expected.scales.find(f"{framework}/{name}" if framework and name else name)
 
     def _rater(self, cells: RowCells) -> str:
-        name = self.told.rater or cells.free_text("rater").strip()
+        name = (self.told.rater or cells.free_text("rater")).strip()
         if not name:
             raise CellError("is empty; expected the name of a rater")
         if len(name) > MAX_RATER_NAME:
@@ -234,15 +234,18 @@ class _RatingReader:
         first = self._first.setdefault((rating.item, rating.rater, rating.dimension), rating)
         if first is rating:
             return
-        if first.answer == rating.answer:
+        if (first.answer, first.comment, first.evidence) == (rating.answer, rating.comment, rating.evidence):
             self.found.repeated += 1
             return
         # Nobody can say which of the two is right, so neither is kept.
         for one, other in ((first, rating), (rating, first)):
             self._bad_rows.add(one.row)
+            what = f"{one.item[0]} on {one.dimension} by {one.rater}"
             message = (
-                f"{one.item[0]} on {one.dimension} by {one.rater} is {_in_words(one.answer)} here but "
-                f"{_in_words(other.answer)} in row {other.row}; expected one value"
+                f"{what} is {_in_words(one.answer)} here but {_in_words(other.answer)} in row {other.row}; "
+                "expected one value"
+                if one.answer != other.answer
+                else f"{what} has another comment or other evidence than in row {other.row}; expected one row"
             )
             self.found.problems.add(Problem(one.row, "", message))
 

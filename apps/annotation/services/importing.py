@@ -13,7 +13,7 @@ from apps.annotation.parsing.values import DimensionScale, Scales
 from apps.annotation.services.recording import Origin, RatingEntry, Tally, record_ratings
 from apps.common.digests import sha256_of
 from apps.common.models import AuditEntry
-from apps.corpus.parsing.records import FileError
+from apps.corpus.parsing.records import FileError, text_fault
 from apps.corpus.parsing.rows import Table, open_table
 from apps.frameworks.models import Dimension
 from apps.frameworks.scales import PointSpec
@@ -76,6 +76,11 @@ def import_ratings(
     parsed = read_ratings(table, mapping, expected, told)
     if not parsed.rows and not parsed.problems.total:
         raise FileError("The file holds no rows besides its header.")
+    if parsed.rows and parsed.other_blocks == parsed.rows:
+        column = mapping.columns["block"]
+        raise FileError(
+            f"The column {column} names the block {block.slug} in no row. If it is about something else, add --map block=."
+        )
     if parsed.problems.total and not skip_problem_rows:
         raise RatingsRefusedError(parsed)
     with transaction.atomic():
@@ -135,6 +140,8 @@ def scale_of(key: str, dimension: Dimension) -> DimensionScale:
 
 def _check_told(told: Told, expected: Expected) -> None:
     """What every row would repeat is said once."""
+    if fault := text_fault(told.rater):
+        raise FileError(f"The rater's name {fault}.")
     if told.kind and told.kind not in expected.kinds:
         raise FileError(f"{told.kind} is no kind of rater; expected one of {', '.join(expected.kinds)}.")
     if told.rater and told.rater not in expected.raters and not told.kind:

@@ -11,6 +11,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 Kind = TypeVar("Kind")
 
 MAX_FINDINGS_SHOWN = 200
+HOLDS_NUL = "holds a NUL byte, which text cannot hold"
 CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
@@ -72,15 +73,21 @@ class ConversationRecord:
 
     def fault(self) -> str:
         """Why no database can store this record, "" where one can: NUL bytes, or half of a surrogate pair."""
-        try:
-            self.content_hash.encode()
-            self.external_id.encode("utf-8")
-        except UnicodeEncodeError as error:
-            return f"holds U+{ord(error.object[error.start]):04X}, half of a surrogate pair, which is not a character"
+        if fault := text_fault(self.external_id) or text_fault(self.content):
+            return fault
         # Cheap first: JSON writes a NUL as \u0000, as it does the six characters of an escaped text.
-        if "\0" in self.external_id or ("\\u0000" in self.content and _holds_nul(json.loads(self.content))):
-            return "holds a NUL byte, which text cannot hold"
-        return ""
+        return HOLDS_NUL if "\\u0000" in self.content and _holds_nul(json.loads(self.content)) else ""
+
+
+def text_fault(text: str) -> str:
+    """Why no database can store a text, "" where one can: a NUL byte, or half of a surrogate pair."""
+    if "\0" in text:
+        return HOLDS_NUL
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        return f"holds U+{ord(text[error.start]):04X}, half of a surrogate pair, which is not a character"
+    return ""
 
 
 def _holds_nul(value: object) -> bool:

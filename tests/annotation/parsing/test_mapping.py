@@ -96,6 +96,12 @@ def test_dimensions_of_two_frameworks_are_told_apart_by_the_framework():
         ),
         (["item", "m_warmth", "level_warmth"], [], KIND, r"may both be kind/warmth\. Say which: --map dimension\.kind"),
         (["item", "w"], ["dimension.wrmth=w"], KIND, r"dimension\.wrmth: wrmth is no dimension of the block"),
+        (
+            ["item", "a", "b"],
+            ["dimension.warmth=a", "dimension.kind/warmth=b"],
+            KIND,
+            r"The columns a and b are both given for dimension\.kind/warmth",
+        ),
         (["item", "w"], ["evidence.warmth=w"], KIND, r"no column of values for kind/warmth"),
         (["item", "warmth", "say"], ["comment=say"], KIND, r"The field comment belongs to a long file"),
         (["item", "value"], ["value=value"], KIND, r"No column holds ratings"),

@@ -208,6 +208,39 @@ def test_the_same_said_twice_is_kept_once():
     assert (found.repeated, found.problems.total) == (1, 0)
 
 
+def test_another_comment_or_other_evidence_on_the_same_value_is_listed_and_not_lost():
+    found = parse(
+        "item,dimension,value,comment,evidence\n"
+        "c1,warmth,3,kind,\nc1,warmth,3,blunt,\nc2,warmth,3,,one\nc2,warmth,3,,two\nc3,warmth,3,,one\nc3,warmth,3,,one\n"
+    )
+    assert values(found) == {("c3", "warmth"): 3}
+    assert problems(found)[:2] == [
+        "row 2: c1 on kind/warmth by expert1 has another comment or other evidence than in row 3; expected one row",
+        "row 3: c1 on kind/warmth by expert1 has another comment or other evidence than in row 2; expected one row",
+    ]
+    assert [problem.row for problem in found.problems.shown] == [2, 3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("comment", "a\0b"),
+        ("comment", "a\ud800b"),
+        ("rater", "a\0b"),
+        ("rater", "a\udc00b"),
+        ("evidence", "a\0b"),
+        ("evidence", ["fine", "a\0b"]),
+        ("evidence", [{"quote": "a\ud800b"}]),
+    ],
+)
+def test_what_no_database_can_store_is_a_problem_of_its_row_case_7(field, value):
+    row = {"item": "c1", "rater": "expert1", "dimension": "warmth", "value": 3}
+    found = parse("\n".join(json.dumps(line) for line in (row | {field: value}, row | {"item": "c2"})), Told())
+    assert values(found) == {("c2", "warmth"): 3}
+    [problem] = problems(found)
+    assert problem.startswith(f"row 1, {field}: holds ")
+
+
 def test_a_contradiction_takes_both_rows_along_in_a_wide_file():
     found = parse("item,warmth,advice\nc1,3,4\nc1,3,5\n")
     assert found.ratings == []
