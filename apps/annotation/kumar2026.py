@@ -5,6 +5,7 @@ key: conversations by their id, scales by the slugs of the built-in frameworks. 
 against each other, and nothing is guessed: a file that is missing or does not fit raises KumarError.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -188,6 +189,9 @@ def _id(row: Mapping[str, str], sample: _Sample, name: str) -> str:
 
 def _block(files: KumarFolder, sample: _Sample, conversations: Iterable[ConversationRecord]) -> KumarBlock:
     dataset = KumarDataset(sample.slug, sample.title, sample.licence, tuple(conversations))
+    for external_id, count in Counter(dataset.ids).items():
+        if count > 1:
+            raise KumarError(f"The sample of {sample.title}: {external_id} comes twice.")
     raters = {
         rater: _values(files, f"annotations/{sample.folder}/{rater}_ratings.csv", sample, dataset.ids)
         for rater in RATERS_WITH_A_FILE
@@ -234,6 +238,8 @@ def _add_self_reports(files: KumarFolder, block: KumarBlock) -> str:
         if external_id not in wanted:
             others += 1
             continue
+        if external_id in values[SELF_REPORTED[0]]:
+            raise KumarError(f"{name}: {external_id} comes twice.")
         columns = {dimension_of(column): column for column in row}
         for dimension in SELF_REPORTED:
             column = columns.get(dimension, dimension)
@@ -305,11 +311,15 @@ def _empathetic_dialogues(files: KumarFolder) -> Iterator[ConversationRecord]:
         talks.setdefault(_id(row, EMPATHETIC_DIALOGUES, name), []).append(row)
     for number, (external_id, rows) in enumerate(talks.items(), start=1):
         rows.sort(key=lambda row: number_of(cell_of(row, "utterance_idx", name), "utterance_idx", name))
+        if len({row["utterance_idx"] for row in rows}) < len(rows):
+            raise KumarError(f"{name}: a turn of {external_id} comes twice.")
         seeker = cell_of(rows[0], "speaker_idx", name)
         turns = [_turn(Role.SEEKER, cell_of(rows[0], "prompt", name))]
         for row in rows:
             role = Role.SEEKER if cell_of(row, "speaker_idx", name) == seeker else Role.SUPPORTER
             turns.append(_turn(role, cell_of(row, "utterance", name)))
+        if not all(turn.text.strip() for turn in turns):
+            raise KumarError(f"{name}: a turn of {external_id} has no text.")
         yield ConversationRecord(number, external_id, turns, metadata=_metadata(rows[0], "context", "response_length"))
 
 

@@ -166,6 +166,37 @@ def test_a_file_that_does_not_fit_is_named(folder, name, change, words):
         read_study(folder)
 
 
+@pytest.mark.parametrize(
+    ("name", "row", "words"),
+    [
+        ("sample_empatheticdialogues", 2, "a turn of .+ comes twice"),
+        ("sample_epitome", 1, "comes twice"),
+        ("sample_perceived_empathy_annotations", 1, "comes twice"),
+        ("sample_lend_an_ear_conversations", 1, "comes twice"),
+        ("sample_lend_an_ear_annotations", 1, "rated .+ twice"),
+    ],
+)
+def test_a_row_that_comes_twice_is_refused_even_if_it_says_the_same(folder, name, row, words):
+    path = folder / f"original_data/{name}.csv"
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.reader(file))
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([*rows, rows[row]])
+    with pytest.raises(KumarError, match=words):
+        read_study(folder)
+
+
+def test_a_second_self_report_on_a_conversation_is_refused(folder, study):
+    external_id = study.blocks["perceived-empathy"].ids[0]
+    edit(
+        folder,
+        "original_data/perceived_empathy_self_ratings.csv",
+        lambda d: d + f"{external_id},1,1,1,1,1,1\n".encode(),
+    )
+    with pytest.raises(KumarError, match=f"{external_id} comes twice"):
+        read_study(folder)
+
+
 # --- Storing ----------------------------------------------------------------------------------------------------------
 
 

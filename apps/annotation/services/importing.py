@@ -79,7 +79,8 @@ def import_ratings(
     if parsed.rows and parsed.other_blocks == parsed.rows:
         column = mapping.columns["block"]
         raise FileError(
-            f"The column {column} names the block {block.slug} in no row. If it is about something else, add --map block=."
+            f"The column {column} names the block {block.slug} in no row. "
+            "If it is about something else, add --map block=."
         )
     if parsed.problems.total and not skip_problem_rows:
         raise RatingsRefusedError(parsed)
