@@ -124,23 +124,11 @@ def python_module(*arguments: str) -> list[str]:
 def services() -> list[Service]:
     """The worker comes first: it makes the broker's exchange files before anybody else needs them."""
     # One worker for one broker folder: a fixed name leaves no stale mailboxes behind.
-    worker = [
-        "celery",
-        "--quiet",
-        "-A",
-        "config",
-        "worker",
-        "-n",
-        "accord@local",
-        "--pool",
-        "threads",
-        "--concurrency",
-        "4",
-    ]
-    worker += ["--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel", "WARNING"]
+    worker = ["celery", "--quiet", "-A", "config", "worker", "-n", "accord@local", "--pool", "threads"]
+    worker += ["--concurrency", "4", "--loglevel", "WARNING"]
+    worker += ["--without-gossip", "--without-mingle", "--without-heartbeat"]
     beat = ["celery", "--quiet", "-A", "config", "beat", "--loglevel", "WARNING", "--pidfile", ""]
-    bind = f"[{HOST}]" if ":" in HOST and not HOST.startswith("[") else HOST
-    web = ["gunicorn", "config.wsgi", "--bind", f"{bind}:{PORT}", "--worker-class", "gthread", "--workers", "2"]
+    web = ["gunicorn", "config.wsgi", "--bind", host_and_port(), "--worker-class", "gthread", "--workers", "2"]
     web += ["--threads", "4", "--keep-alive", "30", "--log-level", "warning"]
     return [
         Service("worker", python_module(*worker)),
@@ -157,9 +145,14 @@ def prepare() -> None:
         sys.exit(finished.returncode)
 
 
+def host_and_port() -> str:
+    """As servers and addresses want it: an IPv6 address in brackets."""
+    host = f"[{HOST}]" if ":" in HOST and not HOST.startswith("[") else HOST
+    return f"{host}:{PORT}"
+
+
 def address() -> str:
-    shown = f"[{HOST}]" if ":" in HOST and not HOST.startswith("[") else HOST
-    return f"http://{shown}:{PORT}/"
+    return f"http://{host_and_port()}/"
 
 
 def answers(path: str) -> bool:
