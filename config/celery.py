@@ -4,7 +4,7 @@ import os
 from typing import Any
 
 import kombu.transport
-from celery import Celery, bootsteps
+from celery import Celery, bootsteps, signals
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 kombu.transport.TRANSPORT_ALIASES["accordfs"] = "config.broker:Transport"
@@ -29,6 +29,18 @@ class Heartbeat(bootsteps.StartStopStep):
         from apps.common.services.heartbeats import record_heartbeat
 
         record_heartbeat(worker=worker.hostname, process_id=os.getpid())
+
+
+@signals.worker_before_create_process.connect
+def close_connections(**kwargs: Any) -> None:
+    """Before a process is forked: a child that inherits a pool ends the connections that its parent still uses."""
+    # Imported late, as above.
+    from django.db import connections
+
+    for connection in connections.all(initialized_only=True):
+        connection.close()
+        if hasattr(connection, "close_pool"):
+            connection.close_pool()
 
 
 app = Celery("accord")

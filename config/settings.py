@@ -111,6 +111,8 @@ else:
     DATABASES["default"] |= {
         "OPTIONS": {"pool": {"min_size": 1, "max_size": 8, "timeout": 10}},
         "CONN_MAX_AGE": 0,
+        # A pool hands out what it holds: after a restart of the server that would be dead connections.
+        "CONN_HEALTH_CHECKS": True,
     }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
@@ -225,6 +227,8 @@ REST_FRAMEWORK = {
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    # No answers to OPTIONS: they would come for objects of others too, where every other method finds nothing.
+    "DEFAULT_METADATA_CLASS": None,
     # A figure that is undefined is null with its reason; NaN is not JSON.
     "STRICT_JSON": True,
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",

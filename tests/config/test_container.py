@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 import uuid
 from pathlib import Path
 from urllib.parse import urlparse
@@ -105,6 +106,22 @@ def on_this_machine(command: list[str], port: int) -> list[str]:
     return [*program, *(word.replace("0.0.0.0:8000", f"127.0.0.1:{port}") for word in command[1:])]
 
 
+def lose_a_child(worker: int) -> None:
+    """Kill one process of the worker's pool; the worker forks another."""
+    os.kill(int(Path(f"/proc/{worker}/task/{worker}/children").read_text().split()[0]), signal.SIGKILL)
+
+
+def wait_for_a_heartbeat(database_url: str) -> None:
+    """A forked child that inherits the worker's database connections would have ended them."""
+    seen, end = [], time.monotonic() + 40
+    with psycopg.connect(database_url, autocommit=True) as database:
+        while len(seen) < 3 and time.monotonic() < end:  # the one before, perhaps one meanwhile, one after
+            (at,) = database.execute("SELECT seen_at FROM common_workerheartbeat").fetchone()
+            seen += [at] if at not in seen else []
+            time.sleep(0.5)
+    assert len(seen) == 3
+
+
 @pytest.mark.services
 @pytest.mark.xdist_group("site")
 def test_the_same_commands_with_the_same_environment_become_ready(compose, dockerfile, database_url, tmp_path: Path):
@@ -125,15 +142,19 @@ def test_the_same_commands_with_the_same_environment_become_ready(compose, docke
 
     log = (tmp_path / "log").open("wb")
     subprocess.run(commands.pop("prepare"), cwd=ROOT, env=env, stdout=log, stderr=log, timeout=120, check=True)
-    running = [
-        subprocess.Popen(command, cwd=ROOT, env=env, stdout=log, stderr=log, start_new_session=True)
-        for command in commands.values()
-    ]
+    processes = {
+        name: subprocess.Popen(command, cwd=ROOT, env=env, stdout=log, stderr=log, start_new_session=True)
+        for name, command in commands.items()
+    }
+    running = list(processes.values())
     try:
         checks = wait_until_ready(port, seconds=READY_SECONDS)
         assert checks == {"database": True, "broker": True, "worker": True}, (tmp_path / "log").read_text()
         assert get(port, "/accounts/sign-in/")[0] == 200
         assert all(process.poll() is None for process in running), (tmp_path / "log").read_text()
+        lose_a_child(processes["worker"].pid)
+        wait_for_a_heartbeat(database_url)
+        assert "Error in timer" not in (tmp_path / "log").read_text()
     finally:
         for process in running:
             os.killpg(process.pid, signal.SIGTERM)
