@@ -173,7 +173,13 @@ def test_a_dry_run_tells_and_stores_nothing(importing):
             ["--rater", "expert1"],
             "The column block names the block main in no row. If it is about something else, add --map block=",
         ),
-        (b"item,scale_1\ncaf\xe9,1\n", ["--rater", "expert1"], "Byte 0xe9 at offset 16.+encoding cp1252"),
+        (
+            b"item,scale_1\ncaf\xe9,1\n",
+            ["--rater", "expert1"],
+            r"offset 16.+Try --encoding cp1252\. Nothing",
+        ),
+        (WIDE, ["--rater", "gpt", "--kind", "robot"], "robot is no kind of rater; expected one of expert, crowd"),
+        (WIDE, ["--rater", "expert1", "--format", "doc"], "doc is not a format known here; expected one of csv, tsv"),
     ],
 )
 def test_an_unusable_file_or_mapping_is_one_clear_line(importing, text, options, words):
@@ -219,3 +225,17 @@ def test_queries_grow_with_batches_not_with_ratings(importing, rosa, framework, 
 
     assert queries(lines[:3], "expert1") == queries(lines, "expert2")
     assert Rating.objects.count() == 606
+
+
+def test_one_map_may_hold_several_pairs_and_the_file_may_follow(importing, grief, tmp_path, capsys):
+    importing("nr,who,scale,v\nletters-001,gpt,scale_1,4\n", "--kind", "llm", "--map", "item=nr", "rater=who",
+              "dimension=scale", "value=v")  # fmt: skip
+    assert stored("gpt") == {("letters-001", "scale_1"): 4}
+    (tmp_path / "more.csv").write_text("nr,scale_1\nletters-002,5\n")
+    about = ["--study", "grief", "--block", "main", "--rater", "gpt"]
+    call_command("import_ratings", *about, "--map", "item=nr", str(tmp_path / "more.csv"))
+    assert stored("gpt")[("letters-002", "scale_1")] == 5
+    with pytest.raises(CommandError, match="Which file"):
+        call_command("import_ratings", *about, "--map", "item=nr")
+    with pytest.raises(CommandError, match="One file at a time"):
+        call_command("import_ratings", str(tmp_path), *about, "--map", str(tmp_path / "more.csv"))

@@ -63,7 +63,7 @@ def test_a_conversation_is_found_only_in_its_own_dataset(sign_in, rosa, letter):
     assert sign_in(rosa).get(f"{ROOT}diaries/conversations/{letter.pk}/").status_code == 404
 
 
-@pytest.mark.parametrize("method", ["post", "put", "patch", "delete"])
+@pytest.mark.parametrize("method", ["post", "put", "patch", "delete", "options"])
 def test_nothing_can_be_changed(sign_in, rosa, letter, method):
     client = sign_in(rosa)
     assert {getattr(client, method)(url).status_code for url in every_address(letter)} == {405}

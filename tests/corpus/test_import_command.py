@@ -1,6 +1,8 @@
 """The command: counts and problems by row; on bad input one clear line, exit 1, and nothing written."""
 
 import json
+import os
+import threading
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -130,3 +132,47 @@ def test_long_lists_of_problems_end_with_their_number(tmp_path, capsys):
     with pytest.raises(CommandError, match="205 problems"):
         run(capsys, file)
     assert capsys.readouterr().out.splitlines()[-1] == "  and 5 more"
+
+
+def test_one_map_may_hold_several_pairs_and_the_file_may_follow(folder, capsys):
+    (folder / "odd.csv").write_text("n,p,r\n1,a,b\n")
+    pairs = ["--map", "id=n", "post=p", "reply=r", "--set", "language=en", "factor.arm=1"]
+    run(capsys, folder / "odd.csv", *pairs)
+    assert Conversation.objects.get().language == "en"
+    assert run(capsys, *pairs, folder / "odd.csv", folder / "odd.csv")[-1].startswith("talks: 0 conversations")
+    with pytest.raises(CommandError, match="Which file"):
+        run(capsys, *pairs)
+    with pytest.raises(CommandError, match="post is not of the form field=column"):
+        run(capsys, folder / "odd.csv", "--map", "post")
+
+
+def test_a_format_that_is_not_known_is_one_clear_line(folder, capsys):
+    with pytest.raises(CommandError, match=r"^doc is not a format known here; expected one of csv, tsv, .+parquet"):
+        run(capsys, folder / "good.csv", "--format", "doc")
+
+
+def test_a_pipe_is_refused_in_words(folder, capsys):
+    os.mkfifo(folder / "pipe")
+    writer = threading.Thread(target=(folder / "pipe").write_text, args=["id,post,reply\n1,a,b\n"])
+    writer.start()
+    with pytest.raises(CommandError, match="a stream that can be read once only; save it first"):
+        run(capsys, folder / "pipe")
+    writer.join()
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "words"),
+    [
+        ("id,post".encode("utf-16-le"), [], r"probably utf-16-le\. Try --encoding utf-16-le\. Nothing"),
+        (
+            "id,post\n".encode("utf-16")[:-1],
+            [],
+            r"byte order mark of that.+damaged or cut off\. Nothing",
+        ),
+        (b"id,post,reply\n1,a\x81,b\n", ["--encoding", "cp1252"], r"CP1252\. .*choose another encoding\. Nothing"),
+    ],
+)
+def test_the_encoding_that_is_offered_is_one_that_may_help_case_1(folder, capsys, data, options, words):
+    (folder / "odd.csv").write_bytes(data)
+    with pytest.raises(CommandError, match=words):
+        run(capsys, folder / "odd.csv", *options)

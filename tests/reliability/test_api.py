@@ -63,7 +63,7 @@ def test_a_stranger_and_a_missing_study_look_alike(rated, otto, sign_in):
     assert foreign.status_code == 404
 
 
-@pytest.mark.parametrize("method", ["post", "put", "patch", "delete"])
+@pytest.mark.parametrize("method", ["post", "put", "patch", "delete", "options"])
 def test_it_can_only_be_read(rated, rosa, sign_in, method):
     assert getattr(sign_in(rosa), method)(URL).status_code == 405
 

@@ -69,7 +69,7 @@ def test_nobody_is_refused(sign_in, grief, name):
 
 
 @pytest.mark.parametrize("name", PARTS)
-@pytest.mark.parametrize("method", ["post", "put", "patch", "delete"])
+@pytest.mark.parametrize("method", ["post", "put", "patch", "delete", "options"])
 def test_nothing_can_be_written(sign_in, rosa, grief, name, method):
     assert getattr(sign_in(rosa), method)(reverse(name, args=["grief"])).status_code == 405
 

@@ -37,6 +37,7 @@ def choose_encoding(head: bytes, asked: str | None = None) -> str:
             f"Byte 0x00 at offset {head.index(0)}: the file is full of NUL bytes, as UTF-16 without a byte order mark "
             f"is. Save it as UTF-8, or choose its encoding, probably {likely}.",
             offset=head.index(0),
+            likely=likely,
         )
     return "utf-8"
 
@@ -80,12 +81,16 @@ def _bad_byte(error: UnicodeDecodeError, *, fed: int, lines: int, encoding: str)
     line = 0 if wide else lines + error.object[: error.start].count(b"\n") + 1
     place = f"offset {offset}" + (f" (line {line})" if line else "")
     name = encoding.removesuffix("-sig").upper()
-    return EncodingError(
-        f"Byte 0x{error.object[error.start]:02x} at {place} is not valid {name}. "
-        "Save the file as UTF-8, or choose its encoding, for example cp1252.",
-        offset=offset,
-        line=line,
-    )
+    likely = ""
+    if encoding == "utf-8":
+        likely = "cp1252"
+        hint = f"Save the file as UTF-8, or choose its encoding, for example {likely}."
+    elif any(encoding == marked for _, marked in MARKS):
+        hint = "The file begins with the byte order mark of that encoding; it is damaged or cut off."
+    else:
+        hint = "Save the file as UTF-8, or choose another encoding."
+    message = f"Byte 0x{error.object[error.start]:02x} at {place} is not valid {name}. {hint}"
+    return EncodingError(message, offset=offset, line=line, likely=likely)
 
 
 def text_lines(chunks: Iterator[str]) -> Iterator[str]:

@@ -136,13 +136,15 @@ class FileError(ValueError):
 class EncodingError(FileError):
     """The bytes are not text in the encoding at hand.
 
-    `offset` is the position of the first bad byte, from 0; `line` its line, from 1, or 0 where lines cannot be told.
+    `offset` is the position of the first bad byte, from 0; `line` its line, from 1, or 0 where lines cannot be told;
+    `likely` an encoding worth trying, "" where none is.
     """
 
-    def __init__(self, message: str, *, offset: int, line: int = 0) -> None:
+    def __init__(self, message: str, *, offset: int, line: int = 0, likely: str = "") -> None:
         super().__init__(message)
         self.offset = offset
         self.line = line
+        self.likely = likely
 
 
 @dataclass

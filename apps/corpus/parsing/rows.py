@@ -60,6 +60,8 @@ def open_table(file: BinaryIO, *, format: str | None = None, encoding: str | Non
 
 
 def _check_bytes(file: BinaryIO) -> None:
+    if not file.seekable():
+        raise FileError("The file is a stream that can be read once only; save it first.")
     size = file.seek(0, io.SEEK_END)
     file.seek(0)
     if size == 0:

@@ -8,6 +8,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from apps.annotation.parsing.mapping import RatingMapping
 from apps.annotation.parsing.reading import ParsedFile, Told
 from apps.annotation.services.importing import ImportResult, RatingsFile, RatingsRefusedError, import_ratings
+from apps.corpus.command_options import add_pairs, encoding_hint, files_and_pairs
 from apps.corpus.parsing.formats import Format
 from apps.corpus.parsing.mapping import listed
 from apps.corpus.parsing.records import EncodingError, FileError
@@ -23,16 +24,17 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file", metavar="FILE")
+        parser.add_argument("file", nargs="?", metavar="FILE")
         parser.add_argument("--study", required=True, metavar="SLUG")
         parser.add_argument("--block", required=True, metavar="SLUG")
         parser.add_argument("--rater", default="", metavar="NAME", help="whose ratings; default: a column of the file")
-        parser.add_argument("--kind", default="", choices=[kind.value for kind in RaterKind], help="of new raters")
+        kinds = ", ".join(RaterKind.values)
+        parser.add_argument("--kind", default="", metavar="KIND", help=f"of new raters: {kinds}")
         parser.add_argument(
             "--aggregate", action="store_true", help="the values are means or medians of several raters"
         )
-        parser.add_argument("--map", action="append", default=[], metavar="field=column", dest="maps")
-        parser.add_argument("--format", choices=[str(format) for format in Format], help="default: told by content")
+        add_pairs(parser, "--map", dest="maps", metavar="field=column")
+        parser.add_argument("--format", metavar="F", help=f"{', '.join(Format)}; default: told by content")
         parser.add_argument("--encoding", metavar="E", help="default: by byte order mark, else UTF-8")
         parser.add_argument("--empty-is-missing", action="store_true", help="an empty cell is no rating, no problem")
         parser.add_argument("--skip-problem-rows", action="store_true", help="store the good rows, list the rest")
@@ -41,22 +43,25 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         block = self._block(options["study"], options["block"])
         told = Told(options["rater"], options["kind"], options["aggregate"], options["empty_is_missing"])
-        path = Path(options["file"])
+        files, (maps,) = files_and_pairs([options["file"]] if options["file"] else [], options["maps"])
+        if len(files) > 1:
+            raise CommandError(f"One file at a time, not {' and '.join(files)}.")
+        path = Path(files[0])
         try:
             with path.open("rb") as file:
                 result = import_ratings(
                     block=block,
                     source=RatingsFile(path.name, file, options["format"], options["encoding"]),
                     told=told,
-                    maps=options["maps"],
+                    maps=maps,
                     skip_problem_rows=options["skip_problem_rows"],
                     dry_run=options["dry_run"],
                     on_open=self._tell,
                 )
         except OSError as error:
-            raise CommandError(f"{path} cannot be opened: {error.strerror}.") from None
+            raise CommandError(f"{path} cannot be opened: {error.strerror or error}.") from None
         except EncodingError as error:
-            raise CommandError(f"{error} (--encoding cp1252). Nothing was imported.") from None
+            raise CommandError(f"{error}{encoding_hint(error)} Nothing was imported.") from None
         except (FileError, RaterConflict) as error:
             raise CommandError(f"{str(error).rstrip('.')}. Nothing was imported.") from None
         except RatingsRefusedError as refusal:

@@ -8,6 +8,7 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from apps.accounts.command_options import person_named
+from apps.corpus.command_options import add_pairs, encoding_hint, files_and_pairs
 from apps.corpus.models import Dataset
 from apps.corpus.parsing.formats import Format
 from apps.corpus.parsing.mapping import parse_mapping
@@ -23,12 +24,12 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("files", nargs="+", metavar="FILE")
+        parser.add_argument("files", nargs="*", metavar="FILE")
         parser.add_argument("--dataset", required=True, metavar="SLUG", help="made if there is none of that name")
-        parser.add_argument("--format", choices=[str(format) for format in Format], help="default: told by content")
+        parser.add_argument("--format", metavar="F", help=f"{', '.join(Format)}; default: told by content")
         parser.add_argument("--encoding", metavar="E", help="default: by byte order mark, else UTF-8")
-        parser.add_argument("--map", action="append", default=[], metavar="field=column", dest="maps")
-        parser.add_argument("--set", action="append", default=[], metavar="field=value", dest="constants")
+        add_pairs(parser, "--map", dest="maps", metavar="field=column")
+        add_pairs(parser, "--set", dest="constants", metavar="field=value")
         parser.add_argument("--drop-unmapped", action="store_true", help="do not keep other columns as metadata")
         parser.add_argument(
             "--clean-commas", action="store_true", help="replace _comma_ in texts; the raw text is kept"
@@ -42,10 +43,11 @@ class Command(BaseCommand):
         parser.add_argument("--owner", metavar="EMAIL", help="of a new dataset; default: it belongs to the site")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        files, (maps, constants) = files_and_pairs(options["files"], options["maps"], options["constants"])
         try:
             mapping = parse_mapping(
-                options["maps"],
-                options["constants"],
+                maps,
+                constants,
                 drop_unmapped=options["drop_unmapped"],
                 clean_commas=options["clean_commas"],
                 without_text=options["without_text"],
@@ -54,7 +56,7 @@ class Command(BaseCommand):
             with ExitStack() as stack:
                 result = import_files(
                     dataset=dataset,
-                    files=[self._open(stack, name) for name in options["files"]],
+                    files=[self._open(stack, name) for name in files],
                     mapping=mapping,
                     format=options["format"],
                     encoding=options["encoding"],
@@ -63,7 +65,7 @@ class Command(BaseCommand):
                     on_open=self._tell,
                 )
         except EncodingError as error:
-            raise CommandError(f"{error} (--encoding cp1252). Nothing was imported.") from None
+            raise CommandError(f"{error}{encoding_hint(error)} Nothing was imported.") from None
         except FileError as error:
             raise CommandError(f"{error} Nothing was imported.") from None
         except ImportRefusedError as refusal:
