@@ -2,13 +2,15 @@
 
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 from urllib.parse import urlparse
+
+import psycopg
+import redis
 
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
@@ -17,20 +19,49 @@ REDIS = os.environ.get("TEST_REDIS_URL") or "redis://127.0.0.1:6379/15"
 REQUIRED = os.environ.get("REQUIRE_SERVICES") == "1"
 
 
-def is_listening(url: str) -> bool:
-    parts = urlparse(url)
+# What would point the tests at a real installation, or set them up like one.
+OURS = {
+    "ACCORD_VAR",
+    "ALLOWED_HOSTS",
+    "BASE_URL",
+    "CSRF_TRUSTED_ORIGINS",
+    "DATABASE_URL",
+    "DEBUG",
+    "DEFAULT_FROM_EMAIL",
+    "EMAIL_URL",
+    "HOST",
+    "PORT",
+    "REDIS_URL",
+    "SECRET_KEY",
+}
+CAN_MAKE_DATABASES = "SELECT rolcreatedb OR rolsuper FROM pg_roles WHERE rolname = current_user"
+
+
+def postgres_problem() -> str:
+    """Why the suite cannot use PostgreSQL; empty if it can. A server of somebody else's may well be listening."""
     try:
-        with socket.create_connection((parts.hostname or "127.0.0.1", parts.port or 0), timeout=2):
-            return True
-    except OSError:
-        return False
+        with psycopg.connect(POSTGRES, connect_timeout=3) as server:
+            allowed = server.execute(CAN_MAKE_DATABASES).fetchone()
+    except psycopg.Error as error:
+        return first_line(error)
+    return "" if allowed and allowed[0] else "its role may not make databases"
+
+
+def redis_problem() -> str:
+    try:
+        redis.Redis.from_url(REDIS, socket_timeout=3).ping()
+    except (redis.RedisError, ValueError) as error:
+        return first_line(error)
+    return ""
+
+
+def first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
 def environment(**extra: str) -> dict[str, str]:
-    """The caller's, less what would point the tests at a real installation."""
-    inherited = {
-        key: value for key, value in os.environ.items() if key not in {"DATABASE_URL", "REDIS_URL", "SECRET_KEY"}
-    }
+    """The caller's, less what is meant for a real installation."""
+    inherited = {key: value for key, value in os.environ.items() if key not in OURS}
     inherited["PATH"] = f"{BIN}{os.pathsep}{inherited.get('PATH', '')}"
     # The tests run on every core: threads inside each one's linear algebra only get in each other's way.
     inherited.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -68,30 +99,36 @@ def run(name: str, command: list[str], env: dict[str, str]) -> bool:
     return passed
 
 
-def missing_services() -> list[str]:
+def missing_services(postgres: str, broker: str) -> list[str]:
     """One sentence for each thing that is not there, with what could not run for it."""
     data = Path(os.environ.get("ACCORD_TEST_DATA") or ROOT.parent / "shared" / "data")
     checks = [
-        (is_listening(POSTGRES), f"PostgreSQL does not answer ({place(POSTGRES)}): the suite ran on SQLite only"),
-        (is_listening(REDIS), f"Redis does not answer ({place(REDIS)}): its tests were skipped"),
-        (shutil.which("chromium") is not None, "chromium is not installed: the browser tests were skipped"),
-        (data.is_dir(), f"the public data is not at {data} (ACCORD_TEST_DATA): its tests were skipped"),
+        (
+            postgres,
+            f"PostgreSQL at {place(POSTGRES)} cannot be used ({postgres}): "
+            "the suite ran on SQLite only, and the container's commands were not tried",
+        ),
+        (broker, f"Redis at {place(REDIS)} cannot be used ({broker}): the container's commands were not tried"),
+        (not shutil.which("chromium"), "chromium is not installed: the browser tests were skipped"),
+        (not data.is_dir(), f"the public data is not at {data} (ACCORD_TEST_DATA): its tests were skipped"),
     ]
-    return [sentence for present, sentence in checks if not present]
+    return [sentence for problem, sentence in checks if problem]
 
 
 def place(url: str) -> str:
-    parts = urlparse(url)
-    return f"{parts.hostname}:{parts.port}"
+    """The address without the password."""
+    return urlparse(url).netloc.rpartition("@")[2]
 
 
 def everything() -> int:
-    missing = missing_services()
-    failed = []
+    postgres, broker = postgres_problem(), redis_problem()
+    missing = missing_services(postgres, broker)
+    usable = {"TEST_DATABASE_URL": "" if postgres else POSTGRES, "TEST_REDIS_URL": "" if broker else REDIS}
     with tempfile.TemporaryDirectory(prefix="accord-checks-") as var:
-        suites = [("tests on SQLite", pytest(), environment())]
-        if is_listening(POSTGRES):
-            suites.append(("tests on PostgreSQL", pytest(), environment(DATABASE_URL=POSTGRES)))
+        suites = [("tests on SQLite", pytest(), environment(ACCORD_VAR=var, **usable))]
+        if not postgres:
+            env = environment(ACCORD_VAR=var, DATABASE_URL=POSTGRES, **usable)
+            suites.append(("tests on PostgreSQL", pytest(), env))
         failed = [name for name, command, env in static_checks(var) + suites if not run(name, command, env)]
     print("\n" + "=" * 60)
     for sentence in missing:

@@ -3,7 +3,10 @@
 import os
 import tempfile
 
-os.environ.setdefault("ACCORD_VAR", tempfile.mkdtemp(prefix="accord-test-"))
+if "ACCORD_VAR" not in os.environ:
+    # Kept in a name: it is deleted when the process ends.
+    var = tempfile.TemporaryDirectory(prefix="accord-test-", ignore_cleanup_errors=True)
+    os.environ["ACCORD_VAR"] = var.name
 
 from config.settings import *  # noqa: F403
 from config.settings import DATABASES, STATIC_ROOT, STORAGES, VAR_DIR
