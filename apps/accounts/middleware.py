@@ -17,7 +17,11 @@ class PrivatePages:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
-        # Asked only where the session was read anyway: the health pages stay without a query.
-        if request.session.accessed and request.user.is_authenticated and not response.has_header("Cache-Control"):
+        if not response.has_header("Cache-Control") and _is_signed(request):
             add_never_cache_headers(response)
         return response
+
+
+def _is_signed(request: HttpRequest) -> bool:
+    # The person is asked for only where the session was read anyway: the health pages stay without a query.
+    return "Authorization" in request.headers or (request.session.accessed and request.user.is_authenticated)

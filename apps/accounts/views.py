@@ -1,5 +1,7 @@
 """Signing in and out, one's own profile and keys, and the people of the site."""
 
+from urllib.parse import urlsplit
+
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import views as auth_views
@@ -33,6 +35,11 @@ class SignIn(auth_views.LoginView):
     template_name = "accounts/sign_in.html"
     authentication_form = SignInForm
     redirect_authenticated_user = True
+
+    def get_success_url(self) -> str:
+        """The page asked for; not this one, which would lead back to itself."""
+        asked = super().get_success_url()
+        return self.get_default_redirect_url() if urlsplit(asked).path == self.request.path else asked
 
 
 class SignOut(auth_views.LogoutView):

@@ -24,7 +24,7 @@ def readyz(request: HttpRequest) -> HttpResponse:
     checks = {
         "database": database,
         "broker": _broker_answers(),
-        "worker": database and is_worker_alive(),
+        "worker": database and _worker_was_seen(),
     }
     return JsonResponse(checks, status=200 if all(checks.values()) else 503)
 
@@ -36,6 +36,13 @@ def _database_answers() -> bool:
     except DatabaseError:
         return False
     return True
+
+
+def _worker_was_seen() -> bool:
+    try:
+        return is_worker_alive()
+    except DatabaseError:  # the tables are not made yet
+        return False
 
 
 def _broker_answers() -> bool:

@@ -1,5 +1,6 @@
 """The front page, by role."""
 
+from django.db.models import Exists, OuterRef
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
@@ -19,7 +20,10 @@ def home(request: HttpRequest) -> HttpResponse:
         return render(request, "dashboard/welcome.html")
     user = request.user
     context = {
-        "studies": Study.objects.visible_to(user).order_by("-updated_at", "pk")[:SHOWN],
+        # What a study is about could sway those who rate in it.
+        "studies": Study.objects.visible_to(user)
+        .annotate(is_readable=Exists(Study.objects.readable_by(user).filter(pk=OuterRef("pk"))))
+        .order_by("-updated_at", "pk")[:SHOWN],
         "datasets": Dataset.objects.visible_to(user).order_by("-updated_at", "pk")[:SHOWN],
         "worker_alive": is_worker_alive() if user.is_admin else None,
         "silent_after": int(WORKER_SILENT_AFTER.total_seconds()),

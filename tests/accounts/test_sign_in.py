@@ -139,6 +139,12 @@ class TestLock:
         assert is_signed_in(client)
 
 
+@pytest.mark.parametrize("asked", ["/accounts/sign-in/", "/accounts/sign-in/?next=/accounts/sign-in/"])
+def test_a_next_that_is_this_page_leads_home(client, sign_in, rosa, asked):
+    assert sign_in(rosa).get(SIGN_IN, {"next": asked})["Location"] == "/"
+    assert client.post(SIGN_IN, {"username": rosa.email, "password": PASSWORD, "next": asked})["Location"] == "/"
+
+
 class TestSignOut:
     def test_it_ends_the_session(self, sign_in, rosa):
         client = sign_in(rosa)

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 from celery import current_app
-from django.db import OperationalError, connection
+from django.db import OperationalError, ProgrammingError, connection
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
@@ -55,6 +55,15 @@ class TestReady:
             response = client.get("/readyz")
         assert response.status_code == 503
         assert response.json() == {"database": False, "broker": True, "worker": False}
+
+    def test_a_database_without_tables_has_seen_no_worker(self, client, db, monkeypatch):
+        def no_such_table() -> bool:
+            raise ProgrammingError("no such table")
+
+        monkeypatch.setattr("apps.common.views.is_worker_alive", no_such_table)
+        response = client.get("/readyz")
+        assert response.status_code == 503
+        assert response.json() == {"database": True, "broker": True, "worker": False}
 
     def test_a_broker_that_is_away_is_named(self, client, db, monkeypatch):
         seen(5)

@@ -34,6 +34,14 @@ def test_a_rater_sees_own_studies_and_no_datasets(sign_in, emil, grief, stranger
     assert "/datasets/" not in page.text
 
 
+def test_what_a_study_is_about_is_told_to_those_who_work_with_it_and_not_to_its_raters(sign_in, rosa, emil, ada, grief):
+    grief.description = "We expect the model to win."
+    grief.save()
+    assert grief.description in sign_in(rosa).get("/").text
+    assert grief.description in sign_in(ada).get("/").text
+    assert grief.description not in sign_in(emil).get("/").text
+
+
 def test_an_admin_sees_every_study(sign_in, ada, grief, strangers):
     page = sign_in(ada).get("/")
     assert "/studies/grief/" in page.text
