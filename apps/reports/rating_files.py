@@ -16,6 +16,7 @@ from apps.corpus.parsing.cells import CellError, as_text
 from apps.corpus.parsing.records import FileError, Findings, Problem
 from apps.corpus.parsing.rows import Table, open_table
 from apps.corpus.parsing.tables import Row
+from apps.frameworks.scales import NUMBER
 from apps.measures.scale import Level, OffScale, Scale, point_values
 from apps.reliability.matrix import RaterKey, RatingTable, TableKey
 
@@ -26,6 +27,11 @@ _RANGE = re.compile(r"\s*(-?\d+)\s*\.\.\s*(-?\d+)\s*")
 _DECIMAL_COMMA = re.compile(r"-?\d+,\d+")
 # More points than anybody can tell apart on a rating scale; a slip such as 0..100000 is caught here.
 MAX_POINTS = 1001
+# Squares of distances stay numbers, and means of points are told apart, only within these bounds.
+LARGEST_POINT = 1e9
+SMALLEST_STEP = 1e-6
+# A table has a place for every rater on every item: 800 MB at this size, and some seven times as much to compute from.
+MAX_CELLS = 100_000_000
 
 
 @dataclass(frozen=True)
@@ -71,11 +77,8 @@ class DeclaredPoints:
 
     @staticmethod
     def _number(text: str) -> float | None:
-        try:
-            number = float(text)
-        except ValueError:
-            return None
-        return number if np.isfinite(number) else None
+        number = float(text) if NUMBER.fullmatch(text) else None
+        return number if number is not None and np.isfinite(number) else None
 
 
 def declare_points(text: str, level: Level) -> DeclaredPoints:
@@ -100,6 +103,11 @@ def declare_points(text: str, level: Level) -> DeclaredPoints:
         scale = Scale(tuple(values.values()), level)
     except ValueError as error:
         raise ValueError(f"The points {text} make no scale: {error}.") from None
+    if max(abs(scale.minimum), abs(scale.maximum)) > LARGEST_POINT or np.diff(scale.points).min() < SMALLEST_STEP:
+        raise ValueError(
+            f"The points {text} are too large or too close; expected numbers of at most {LARGEST_POINT:.0f}, at least "
+            f"{SMALLEST_STEP:f} apart."
+        )
     return DeclaredPoints(values, scale, numeric)
 
 
@@ -140,6 +148,7 @@ def read_rating_file(file: BinaryIO, points: DeclaredPoints, *, aggregates: Coll
     if problems.total:
         return RatingFile([], problems, 0, missing)
     _check_contents(dimensions, aggregates)
+    _check_size(dimensions)
     tables = [long.table(name, points.scale, aggregates) for name, long in dimensions.items()]
     return RatingFile(tables, problems, sum(int((~np.isnan(one.values)).sum()) for one in tables), missing)
 
@@ -211,6 +220,17 @@ def _check_contents(dimensions: Mapping[str, _Long], aggregates: Collection[str]
         raise FileError(f"No rater of the file is called {', '.join(sorted(unknown))}, declared as an aggregate.")
 
 
+def _check_size(dimensions: Mapping[str, _Long]) -> None:
+    for name, long in dimensions.items():
+        items, raters = len(long.items), len(long.raters)
+        if items * raters > MAX_CELLS:
+            raise FileError(
+                f"The file holds {items} items and {raters} raters{f' on {name}' if name else ''}; expected at most "
+                f"{MAX_CELLS} places in a table of items by raters. Give parts of the file, or check that the columns "
+                "item and rater are the right ones."
+            )
+
+
 def _take(row: Row, points: DeclaredPoints, aggregates: Collection[str], ratings: _Long) -> bool:
     """Add one row; False for a missing value. Raises _RowError."""
     item, rater = _name(row, "item"), _name(row, "rater")
@@ -234,6 +254,13 @@ def _name(row: Row, column: str) -> str:
 
 def _cell(row: Row, column: str) -> str:
     try:
-        return as_text(row.values.get(column)).strip()
+        text = as_text(row.values.get(column)).strip()
+        text.encode()
     except CellError as error:
         raise _RowError(column, str(error)) from None
+    except UnicodeEncodeError as error:
+        half = ord(error.object[error.start])
+        raise _RowError(column, f"holds U+{half:04X}, half of a surrogate pair, which is not a character") from None
+    if "\0" in text:
+        raise _RowError(column, "holds a NUL byte, which text cannot hold")
+    return text

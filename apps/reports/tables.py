@@ -12,10 +12,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from apps.common.formulas import escape_formula
+from apps.frameworks.scales import NUMBER
 from apps.reliability.agreement import COLUMNS, AgreementRow
 from apps.reliability.documents import Report, document_of
 
 DECIMALS = 6
+# What a file of ratings calls its scales and raters is free text, which a spreadsheet might run as a formula.
+FREE_TEXT = ("dimension", "a", "b")
 
 
 class UnknownFormatError(ValueError):
@@ -63,7 +67,12 @@ def write_report(report: Report, folder: Path, formats: Sequence[str]) -> list[P
 
 
 def _cells(row: AgreementRow) -> list[str]:
-    return [_cell(getattr(row, column)) for column in COLUMNS]
+    return [_cell(_harmless(column, getattr(row, column))) for column in COLUMNS]
+
+
+def _harmless(column: str, value: Any) -> Any:
+    """Free text escaped against formulas; a name that is a number, such as -1, is none."""
+    return value if column not in FREE_TEXT or NUMBER.fullmatch(value) else escape_formula(value)
 
 
 def _cell(value: Any) -> str:

@@ -291,6 +291,12 @@ class TestRatings:
             row = found(tmp_path, statistic, a, b)
             assert (row["value"], row["reason"]) == ("", "not defined for nominal scales")
 
+    @pytest.mark.parametrize("points", ["-1,0,1", "-3..3", "-1.5,-1,0,1"])
+    def test_points_may_begin_below_zero(self, long_file, tmp_path, points):
+        path = long_file({"a": [-1, 0, 1], "b": [-1, 1, 1]})
+        run(tmp_path / "out", "--ratings", path, "--points", points)
+        assert found(tmp_path / "out", "bias", "a", "b")["value"] == "0.333333"
+
     def test_more_than_twenty_raters_are_a_group_only(self, long_file, tmp_path):
         printed = run(
             tmp_path,

@@ -8,6 +8,7 @@ from numpy.testing import assert_array_equal
 
 from apps.corpus.parsing.records import EncodingError, FileError
 from apps.measures.scale import Level
+from apps.reports import rating_files
 from apps.reports.rating_files import DeclaredPoints, RatingFile, declare_points, read_rating_file
 
 FIVE = declare_points("1,2,3,4,5", Level.ORDINAL)
@@ -36,6 +37,20 @@ def test_labels_are_ranked_as_declared_and_numbers_stand_for_themselves():
 
 def test_nominal_numbers_may_come_in_any_order():
     assert declare_points("3,1,2", Level.NOMINAL).scale.points == (1, 2, 3)
+
+
+def test_digits_that_are_written_otherwise_are_no_numbers():
+    """Python reads 1_0 as ten."""
+    tens = declare_points("0..10", Level.ORDINAL)
+    [problem] = problems("item,rater,value\na,x,1_0\n", tens)
+    assert problem.startswith("row 2, value: rater x gave 1_0 for item a: expected one of 0, 1")
+
+
+@pytest.mark.parametrize("text", ["1e300,2e300", "-2e9,0", "1e-300,2e-300", "0,1,1.0000001"])
+def test_points_too_large_or_too_close_to_compute_with_are_refused(text):
+    with pytest.raises(ValueError, match=r"too large or too close; expected numbers of at most 1000000000, at least"):
+        declare_points(text, Level.ORDINAL)
+    assert declare_points("-1e9,0,0.000001,1e9", Level.ORDINAL).scale.q == 4
 
 
 @pytest.mark.parametrize("text", ["", "1", "1,1", "3,2,1", "1,,2", "low,low", "5..1", "nan,inf", "0..5000"])
@@ -69,7 +84,7 @@ def test_values_between_points_come_from_declared_aggregates_only():
     ]
 
 
-@pytest.mark.parametrize("value", ["0", "6", "x", "nan", "inf", "1e9", "true", "٣x"])
+@pytest.mark.parametrize("value", ["0", "6", "x", "nan", "inf", "1e9", "true", "٣", "３", "1_0"])
 def test_a_value_that_is_no_point_names_row_rater_value_and_what_was_expected(value):
     assert problems(f"item,rater,value\na,x,1\nb,x,{value}\n") == [
         f"row 3, value: rater x gave {value} for item b: expected one of 1, 2, 3, 4, 5"
@@ -168,6 +183,22 @@ def test_an_item_or_rater_without_a_name_is_a_problem():
         "row 2, item: is empty; expected a name",
         "row 3, rater: is empty; expected a name",
     ]
+
+
+def test_what_no_file_can_hold_is_a_problem_of_its_row():
+    text = '{"item": "a", "rater": "\\ud800", "value": 1}\n{"item": "a\\u0000", "rater": "x", "value": 1}\n'
+    assert problems(text) == [
+        "row 1, rater: holds U+D800, half of a surrogate pair, which is not a character",
+        "row 2, item: holds a NUL byte, which text cannot hold",
+    ]
+
+
+def test_a_table_that_fits_no_memory_is_refused_before_it_is_made(monkeypatch):
+    """Should the columns be mixed up, every row has a rater of its own."""
+    monkeypatch.setattr(rating_files, "MAX_CELLS", 5)
+    text = "dimension,item,rater,value\nwarmth,a,x,1\nwarmth,b,y,1\nwarmth,c,x,2\n"
+    with pytest.raises(FileError, match=r"The file holds 3 items and 2 raters on warmth; expected at most 5 places"):
+        read(text)
 
 
 NAMES = st.text(st.characters(exclude_categories=["Cs", "Cc", "Zs", "Zl", "Zp"]), min_size=1, max_size=6)

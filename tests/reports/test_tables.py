@@ -63,6 +63,16 @@ def test_names_with_commas_and_quotes_survive():
     assert {(row["a"], row["b"]) for row in rows if row["b"]} == {('a "b", c', "é\n😀")}
 
 
+def test_names_that_a_spreadsheet_would_run_are_escaped_in_csv_only():
+    """CASES 26. A name that is a number stays one."""
+    made = report(make_table({"=1+1": [1, 2], "-1": [2, 1], "@sum": [1, 1]}))
+    text = csv_text(made)
+    assert ",-1,'=1+1," in text
+    assert ",-1,'@sum," in text
+    assert ",=" not in text
+    assert '"=1+1"' in json_text(made)
+
+
 def test_json_says_how_the_numbers_came_about():
     made = report(make_table({"a": [1, 2, 3], "b": [1, 3, 3]}), resamples=20, convention=Convention.OBSERVED)
     document = strict(json_text(made))

@@ -1,5 +1,6 @@
 """The agreement report of a study, or of a file of ratings: `agreement.csv` and `agreement.json` in a folder."""
 
+import re
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,8 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
+        # Points may begin with a negative one: -1,0,1 and -3..3 are values, and no option looks like them.
+        parser._negative_number_matcher = re.compile(r"-[0-9.][0-9.,\-]*")
         source = parser.add_argument_group("what is analysed (one of them)")
         source.add_argument("--study", metavar="SLUG")
         source.add_argument("--ratings", metavar="FILE", help="a long file: item,rater,value[,dimension]")
