@@ -60,7 +60,7 @@ def patterns_of(values: npt.ArrayLike, scale: Scale) -> Patterns:
     else:
         rows, counts = _counted(codes, array.shape[1], scale)
     rated = ~np.isnan(rows).all(axis=1)
-    return Patterns(rows[rated], counts[rated])
+    return Patterns(rows, counts) if rated.all() else Patterns(rows[rated], counts[rated])
 
 
 def _point_codes(values: FloatArray, scale: Scale) -> IntArray | None:

@@ -33,7 +33,8 @@ class Units:
 
     @classmethod
     def of(cls, values: FloatArray) -> "Units":
-        return cls(values[:, ~np.isnan(values).all(axis=0)])
+        rated = ~np.isnan(values).all(axis=0)
+        return cls(values if rated.all() else values[:, rated])
 
     @cached_property
     def given(self) -> BoolArray:

@@ -176,8 +176,9 @@ def _column(table: RatingTable, side: Side, columns: dict[str, FloatArray]) -> F
 
 
 def _group_results(table: RatingTable, group: GroupMembers, settings: Settings) -> dict[str, Result]:
+    everyone = group.members == tuple(range(len(table.raters)))
     results = group_statistics(
-        table.values[:, list(group.members)],
+        table.values if everyone else table.values[:, list(group.members)],
         table.scale,
         resamples=settings.resamples,
         seed=comparison_seed(settings.seed, table.key, group.name, ""),
