@@ -51,6 +51,17 @@ def test_conversations_and_turns_are_stored_in_order_with_everything_that_belong
     assert turns == [(0, "seeker", "", "one, two", "one_comma_ two"), (1, "supporter", "", "three", None)]
 
 
+def test_a_conversation_whose_last_rows_come_too_late_is_not_stored_in_part(monkeypatch):
+    monkeypatch.setattr("apps.corpus.parsing.grouping.MAX_OPEN_ROWS", 3)
+    text = "id,speaker,text\na,user,1\nb,user,2\nb,bot,3\nb,user,4\na,bot,5\n"
+    result = import_text(text, skip_problem_rows=True)
+    assert stored() == {"b": ["2", "3", "4"]}
+    assert (result.added, result.turns, result.problems.total) == (1, 3, 1)
+    again = import_text(text, "id,speaker,text\na,user,1\na,bot,5\n", skip_problem_rows=True)
+    assert stored() == {"b": ["2", "3", "4"], "a": ["1", "5"]}
+    assert (again.added, again.turns, again.conflicts.total) == (1, 2, 0)
+
+
 def test_case_4_the_same_file_twice_adds_nothing():
     text = "id,post,reply\n1,a,b\n2,c,d\n"
     import_text(text)

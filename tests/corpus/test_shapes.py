@@ -81,8 +81,8 @@ def test_beyond_the_bound_rows_of_a_conversation_must_lie_together(monkeypatch):
     monkeypatch.setattr("apps.corpus.parsing.grouping.MAX_OPEN_ROWS", 3)
     reading = read("id,speaker,text\n" + "".join(f"{name},user,x\n" for name in "abbbbacca"))
     assert reading.lines == [
-        "row 7, id: conversation a began in row 2, too far above; sort the file by id",
-        "row 10, id: conversation a began in row 2, too far above; sort the file by id",
+        "row 7, id: conversation a began in row 2, too far above, and is left out; sort the file by id",
+        "row 10, id: conversation a began in row 2, too far above, and is left out; sort the file by id",
     ]
     assert {name: len(said) for name, said in reading.texts.items()} == {"a": 1, "b": 4, "c": 2}
 

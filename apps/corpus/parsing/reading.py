@@ -12,7 +12,7 @@ from apps.corpus.parsing.grouping import Gatherer, Group, TurnRow
 from apps.corpus.parsing.guessing import guess_mapping
 from apps.corpus.parsing.limits import MAX_ROWS
 from apps.corpus.parsing.mapping import ABOUT_FIELDS, ColumnMapping, Shape, listed
-from apps.corpus.parsing.records import ConversationRecord, FileError, Finding, Notice, Problem
+from apps.corpus.parsing.records import ConversationRecord, FileError, Finding, LateRow, Notice, Problem
 from apps.corpus.parsing.rows import Table, open_table
 from apps.corpus.parsing.shapes import COMMA_MARK, TurnError, TurnMaker
 from apps.corpus.parsing.tables import Row
@@ -43,8 +43,9 @@ class ConversationReader:
     """The conversations of one opened file, one at a time.
 
     Making it completes the mapping by guessing; iterating, once, yields a ConversationRecord for each good
-    conversation, a Problem for each fault and a Notice for what is worth knowing. The last notices are those on unknown
-    speakers and on `_comma_`. Raises FileError, on making or while reading, where the file is unusable.
+    conversation, a Problem for each fault (a LateRow takes a conversation back) and a Notice for what is worth
+    knowing. The last notices are those on unknown speakers and on `_comma_`. Raises FileError, on making or while
+    reading, where the file is unusable.
     """
 
     def __init__(self, table: Table, *, name: str = "", mapping: ColumnMapping | None = None) -> None:
@@ -71,7 +72,8 @@ class ConversationReader:
             return
         first = next(iter(self.table.rows), None)
         if first is None:
-            raise FileError("The file holds no rows besides its header." if self.table.columns else "It is empty.")
+            what = "rows besides its header" if self.table.columns else "records"
+            raise FileError(f"The file holds no {what}.")
         if not self._is_json:
             self.table.rows = chain([first], self.table.rows)
             return
@@ -137,8 +139,8 @@ class ConversationReader:
             return
         first = gatherer.closed_at(external_id)
         if first is not None:
-            message = f"conversation {external_id} began in row {first}, too far above; sort the file by id"
-            yield self._problem(row, "id", message)
+            message = f"conversation {external_id} began in row {first}, too far above, and is left out; "
+            yield LateRow(row.number, "id", message + "sort the file by id", self.name, external_id)
             return
         group = gatherer.group(external_id, row.number)
         turns = self._turns(row, faults)

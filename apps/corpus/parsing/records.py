@@ -117,6 +117,13 @@ class Problem(Finding):
     """Why a row cannot be imported."""
 
 
+@dataclass(frozen=True)
+class LateRow(Problem):
+    """A row of a conversation that was yielded already. Without it that conversation is cut short: not to be kept."""
+
+    conversation: str = ""
+
+
 class Notice(Finding):
     """Something worth knowing that does not stop an import."""
 

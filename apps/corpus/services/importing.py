@@ -17,7 +17,7 @@ from apps.common.models import AuditEntry
 from apps.corpus.models import Conversation, Dataset, Turn
 from apps.corpus.parsing.mapping import ColumnMapping
 from apps.corpus.parsing.reading import Found, open_conversations
-from apps.corpus.parsing.records import ConversationRecord, FileError, Findings, Notice, Problem
+from apps.corpus.parsing.records import ConversationRecord, FileError, Findings, LateRow, Notice, Problem
 
 CONVERSATIONS_AT_ONCE = 500
 TURN_COLUMNS = ("conversation_id", "index", "role", "speaker", "text", "raw_text")
@@ -159,6 +159,8 @@ def _spool(found: Iterable[Found], spool: IO[str], result: ImportResult) -> dict
             result.warnings.add(one)
         elif isinstance(one, Problem):
             result.problems.add(one)
+            if isinstance(one, LateRow) and one.conversation in seen and seen[one.conversation].file == one.file:
+                del seen[one.conversation]
         elif isinstance(one, ConversationRecord) and _is_new(one, seen, first_with, result):
             spool.write(f"{json.dumps([one.external_id, one.content_hash])}\n{one.content}\n")
     return seen
@@ -248,7 +250,7 @@ def _records(spool: IO[str], wanted: dict[str, _Seen]) -> Iterator[tuple[str, st
     for line in spool:
         external_id, content_hash = json.loads(line)
         content = next(spool)
-        if external_id in wanted:
+        if external_id in wanted and wanted[external_id].digest.hex() == content_hash:
             fields = json.loads(content)
             turns = fields.pop("turns")
             yield external_id, content_hash, fields, turns
