@@ -33,7 +33,10 @@ def notes_on_group(table: RatingTable, group: GroupMembers, results: Mapping[str
     agreement = results["percent_agreement"].value
     if alpha.reason == Reason.NO_VARIATION:
         raw = "" if agreement is None else f" ({agreement:.0%} raw agreement)"
-        return [_note(table, group, f"Not defined: no variation{raw}: every rating is the same value.")]
+        _, share = _most_frequent(table.values[:, list(group.members)])
+        # Ratings of items that only one rater rated cannot be compared; they may well differ.
+        which = "every rating" if share == 1 else "every rating of an item that two raters or more rated"
+        return [_note(table, group, f"Not defined: no variation{raw}: {which} is the same value.")]
     if alpha.value is None or alpha.value > ROUNDING or agreement is None or agreement < HIGH_AGREEMENT:
         return []
     point, share = _most_frequent(table.values[:, list(group.members)])

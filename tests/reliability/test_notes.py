@@ -34,6 +34,11 @@ def test_no_variation_is_said_with_the_raw_agreement():
     assert text == "Not defined: no variation (100% raw agreement): every rating is the same value."
 
 
+def test_ratings_that_nobody_shares_may_differ_where_those_compared_do_not():
+    [text] = notes({"a": [3, 3, 5], "b": [3, 3, None]})
+    assert text.endswith(": every rating of an item that two raters or more rated is the same value.")
+
+
 def test_low_agreement_and_good_agreement_need_no_note():
     assert notes({"a": [1, 5, 1, 5], "b": [5, 1, 5, 1]}) == []
     assert notes({"a": [1, 2, 3, 4], "b": [1, 2, 3, 4]}) == []
