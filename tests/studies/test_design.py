@@ -108,6 +108,17 @@ def test_a_name_and_a_person_are_taken_once(grief, emil):
         add_rater(study=grief, kind="expert", user=emil)
 
 
+@pytest.mark.parametrize("name", ["experts:median", "crowd:mean", "llms-without-gpt:median"])
+def test_a_single_rater_never_has_the_name_of_a_groups_value(grief, name):
+    """A report would hold two different figures under one name."""
+    with pytest.raises(RaterConflict, match=f"a single rater cannot be called {name}"):
+        add_rater(study=grief, kind="expert", name=name)
+    with pytest.raises(RaterConflict, match=f"a single rater cannot be called {name}"):
+        ensure_raters(study=grief, raters=[NewRater("llm", name)])
+    assert add_rater(study=grief, kind="crowd", name=name, is_aggregate=True).name == name
+    assert add_rater(study=grief, kind="expert", name=f"my-{name}").is_aggregate is False
+
+
 def test_raters_that_are_there_are_kept_and_the_others_added(grief):
     known = grief.raters.get(name="expert1")
     raters = ensure_raters(

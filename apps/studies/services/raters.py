@@ -13,6 +13,10 @@ from apps.studies.models import Rater, RaterKind, Study
 # A crowd is large: its numbers are padded, so that names sort as they were given.
 PADDED_TO = {RaterKind.CROWD: 3}
 
+# How reports call the value of a group. An imported aggregate may stand for its group under that name; a single rater
+# would be mistaken for it.
+GROUP_VALUE = re.compile(r"(experts|crowd|llms|selves|references|baselines)(-without-.+)?:(median|mean)")
+
 
 class RaterConflict(ValueError):  # noqa: N818 - reads as what happened
     """A rater of that name is there already and is something else."""
@@ -41,7 +45,10 @@ def add_rater(
     source: str = "",
     actor: User | None = None,
 ) -> Rater:
-    """One rater. Raises RaterConflict when the name is taken or the person rates in the study already."""
+    """One rater. Raises RaterConflict when the name is taken, is that of a group's value in reports, or when the person
+    rates in the study already.
+    """
+    _check_name(name, is_aggregate=is_aggregate)
     Study.objects.select_for_update().get(pk=study.pk)
     taken = set(study.raters.values_list("name", flat=True))
     if name in taken:
@@ -66,7 +73,7 @@ def ensure_raters(*, study: Study, raters: Sequence[NewRater], actor: User | Non
     """name -> rater for every rater asked for; those that are missing are added, in three queries.
 
     Raises RaterConflict when a rater is there already with another kind, or differs in being an aggregate or
-    simulated: two different raters never share a name.
+    simulated: two different raters never share a name. Nor may one that is no aggregate have that of a group's value.
     """
     Study.objects.select_for_update().get(pk=study.pk)
     present = {rater.name: rater for rater in study.raters.all()}
@@ -75,6 +82,7 @@ def ensure_raters(*, study: Study, raters: Sequence[NewRater], actor: User | Non
         name = wanted.name or _next_pseudonym(wanted.kind, present.keys() | missing.keys())
         known = present.get(name) or missing.get(name)
         if known is None:
+            _check_name(name, is_aggregate=wanted.is_aggregate)
             missing[name] = Rater(
                 study=study,
                 name=name,
@@ -89,6 +97,11 @@ def ensure_raters(*, study: Study, raters: Sequence[NewRater], actor: User | Non
         Rater.objects.bulk_create(missing.values())
         _remember(study, list(missing.values()), actor)
     return present | missing
+
+
+def _check_name(name: str, *, is_aggregate: bool) -> None:
+    if GROUP_VALUE.fullmatch(name) and not is_aggregate:
+        raise RaterConflict(f"a single rater cannot be called {name}: reports call the value of a group so")
 
 
 def check_same_rater(known: Rater, wanted: NewRater) -> None:
