@@ -18,6 +18,12 @@ class SignInForm(auth_forms.AuthenticationForm):
         return str(self.cleaned_data["username"]).strip().lower()
 
 
+class PasswordResetForm(auth_forms.PasswordResetForm):
+    email = forms.EmailField(
+        label=_("E-mail address"), max_length=254, widget=forms.EmailInput(attrs={"autocomplete": "email"})
+    )
+
+
 class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
     class Meta:
         model = User

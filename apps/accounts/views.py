@@ -18,7 +18,15 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from apps.accounts.access import PersonRequest, admin_required
-from apps.accounts.forms import DeactivateForm, KeyForm, ProfileForm, RoleForm, SignInForm, UserSearchForm
+from apps.accounts.forms import (
+    DeactivateForm,
+    KeyForm,
+    PasswordResetForm,
+    ProfileForm,
+    RoleForm,
+    SignInForm,
+    UserSearchForm,
+)
 from apps.accounts.models import ApiKey, User
 from apps.accounts.services.attempts import forget_attempts_of
 from apps.accounts.services.keys import create_key, revoke_key
@@ -59,6 +67,7 @@ class PasswordReset(auth_views.PasswordResetView):
     """The answer is the same for known and unknown addresses."""
 
     template_name = "accounts/password_reset.html"
+    form_class = PasswordResetForm
     email_template_name = "accounts/password_reset_mail.txt"
     subject_template_name = "accounts/password_reset_subject.txt"
     success_url = reverse_lazy("accounts:password-reset-done")

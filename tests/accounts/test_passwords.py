@@ -6,6 +6,7 @@ import pytest
 from django.conf import settings
 from django.core import mail
 from django.test import Client
+from django.urls import reverse
 
 from apps.accounts.models import User
 from tests.conftest import PASSWORD
@@ -122,3 +123,8 @@ class TestReset:
         page = open_link(client, link_of(mail.outbox[0]))
         client.post(page.request["PATH_INFO"], {"new_password1": NEW, "new_password2": NEW})
         assert client.post(sign_in, {"username": rosa.email, "password": NEW}).status_code == 302
+
+
+def test_the_address_has_one_name_on_every_form(client, db):
+    for name in ("accounts:sign-in", "accounts:password-reset"):
+        assert ">E-mail address<" in client.get(reverse(name)).text
