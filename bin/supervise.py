@@ -217,6 +217,8 @@ def interrupt(number: int, frame: FrameType | None) -> None:
 
 def main() -> None:
     signal.signal(signal.SIGTERM, interrupt)
+    # Said outright: a start in the background of a script inherits an ignored Ctrl-C, and then would never stop.
+    signal.signal(signal.SIGINT, interrupt)
     # A closed terminal stops it too, unless it was told to outlive that (nohup).
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
         signal.signal(signal.SIGHUP, interrupt)

@@ -34,10 +34,13 @@ def clean_environment(var: Path, **extra: str) -> dict[str, str]:
 
 
 def start(var: Path, log: Path, **extra: str) -> subprocess.Popen[bytes]:
-    """The part of bin/start behind the virtual environment, which this test runs in already."""
+    """The part of bin/start behind the virtual environment, which this test runs in already.
+
+    With Ctrl-C ignored, as the background of a script has it: a start must hear it all the same.
+    """
     with log.open("ab") as output:
         return subprocess.Popen(
-            [sys.executable, "bin/supervise.py"],
+            ["sh", "-c", "trap '' INT; exec \"$0\" bin/supervise.py", sys.executable],
             cwd=ROOT,
             env=clean_environment(var, **extra),
             stdout=output,
