@@ -22,6 +22,8 @@ from apps.reliability.matrix import RaterKey, RatingTable, TableKey
 
 REQUIRED_COLUMNS = ("item", "rater", "value")
 DIMENSION_COLUMN = "dimension"
+# What an export of a study says of a rating and this command would not heed: figures would be wrong without a word.
+STUDY_COLUMNS = ("block", "framework", "item_role", "excluded")
 
 _RANGE = re.compile(r"\s*(-?\d+)\s*\.\.\s*(-?\d+)\s*")
 _DECIMAL_COMMA = re.compile(r"-?\d+,\d+")
@@ -113,12 +115,13 @@ def declare_points(text: str, level: Level) -> DeclaredPoints:
 
 @dataclass(frozen=True)
 class RatingFile:
-    """What a file of ratings holds. With `problems` there are no tables."""
+    """What a file of ratings holds. With `problems` there are no tables. `unread` are columns that play no part."""
 
     tables: list[RatingTable]
     problems: Findings[Problem]
     ratings: int
     missing: int
+    unread: tuple[str, ...] = ()
 
 
 def read_rating_file(file: BinaryIO, points: DeclaredPoints, *, aggregates: Collection[str] = ()) -> RatingFile:
@@ -150,7 +153,9 @@ def read_rating_file(file: BinaryIO, points: DeclaredPoints, *, aggregates: Coll
     _check_contents(dimensions, aggregates)
     _check_size(dimensions)
     tables = [long.table(name, points.scale, aggregates) for name, long in dimensions.items()]
-    return RatingFile(tables, problems, sum(int((~np.isnan(one.values)).sum()) for one in tables), missing)
+    unread = tuple(name for name in table.columns if name not in (*REQUIRED_COLUMNS, DIMENSION_COLUMN))
+    ratings = sum(int((~np.isnan(one.values)).sum()) for one in tables)
+    return RatingFile(tables, problems, ratings, missing, unread)
 
 
 class _RowError(ValueError):
@@ -209,6 +214,12 @@ def _check_columns(table: Table) -> None:
         raise FileError(
             f"The file has no column {', '.join(absent)}; expected item, rater, value and perhaps dimension. "
             f"Its headers are: {', '.join(table.columns)}."
+        )
+    of_study = [name for name in STUDY_COLUMNS if name in table.columns]
+    if of_study:
+        raise FileError(
+            f"The file has {', '.join(of_study)}, which only a study understands: here ratings that belong apart "
+            "would be mixed. Expected a file without these columns, or --study instead of --ratings."
         )
 
 

@@ -29,6 +29,7 @@ def test_a_file_is_imported_and_the_mapping_and_counts_are_printed(folder, capsy
     lines = run(capsys, folder / "good.csv", name="Talks", licence="CC0", source="Written for the test")
     assert lines == [
         "good.csv: csv, read as id=id post=post reply=reply",
+        "good.csv: other columns, kept as metadata (--drop-unmapped leaves them out): site",
         "talks: 2 conversations with 4 turns added, 0 skipped as already there, 0 problems, 0 conflicts, 0 warnings.",
     ]
     dataset = Dataset.objects.get()

@@ -217,3 +217,17 @@ def test_what_was_written_is_read(ratings):
     for (item, rater), value in ratings.items():
         assert table.values[table.items.index(item), names.index(rater)] == value
     assert int((~np.isnan(table.values)).sum()) == len(ratings)
+
+
+@pytest.mark.parametrize("column", ["block", "framework", "item_role", "excluded"])
+def test_an_export_of_a_study_is_refused_since_its_exclusions_and_roles_would_be_ignored(column):
+    text = f"item,rater,value,{column}\na,one,1,x\n"
+    with pytest.raises(FileError, match=f"The file has {column}, which only a study understands"):
+        read_rating_file(io.BytesIO(text.encode()), declare_points("1,2,3", Level.ORDINAL))
+
+
+def test_columns_that_play_no_part_are_named():
+    found = read_rating_file(
+        io.BytesIO(b"item,rater,value,age,note\na,one,1,30,x\n"), declare_points("1,2,3", Level.ORDINAL)
+    )
+    assert found.unread == ("age", "note")

@@ -99,6 +99,10 @@ class Command(BaseCommand):
         mapping = reader.mapping
         pairs = [f"{field}={column}" for field, column in (mapping.mapped() | mapping.constants).items()]
         self.stdout.write(f"{name}: {reader.table.format}, read as {' '.join(pairs)}")
+        unmapped = [column for column in reader.table.columns if column not in mapping.mapped().values()]
+        if unmapped:
+            fate = "left out" if mapping.drop_unmapped else "kept as metadata (--drop-unmapped leaves them out)"
+            self.stdout.write(f"{name}: other columns, {fate}: {', '.join(unmapped)}")
 
     def _list_findings(self, result: ImportResult) -> None:
         for line in (

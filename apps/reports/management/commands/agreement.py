@@ -111,6 +111,8 @@ class Command(BaseCommand):
             total = found.problems.total
             problems = "1 problem" if total == 1 else f"{total} problems"
             raise CommandError(f"{path.name} has {problems}{more}; nothing was written.")
+        if found.unread:
+            self.stdout.write(f"Columns that play no part: {', '.join(found.unread)}.")
         return found
 
     def _summarise(self, report: Report) -> None:
