@@ -16,6 +16,7 @@ from apps.frameworks.models import Dimension, Framework, ScalePoint
 from apps.studies.models import (
     Block,
     BlockFramework,
+    BlockGroup,
     Item,
     MemberRole,
     Membership,
@@ -131,6 +132,7 @@ def make_study(
     study = Study.objects.create(slug=slug, title=slug.title(), status=StudyStatus.ACTIVE)
     Membership.objects.create(study=study, user=owner, role=MemberRole.OWNER)
     block = Block.objects.create(study=study, slug="main", title="Main", position=0, dataset=dataset)
+    BlockGroup.objects.create(block=block, kind=RaterKind.EXPERT)
     for position, framework in enumerate(frameworks):
         BlockFramework.objects.create(block=block, framework=framework, position=position)
     for position, conversation in enumerate(dataset.conversations.all()):

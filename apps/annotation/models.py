@@ -9,10 +9,10 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-from apps.common.models import TimeStamped
+from apps.common.models import Job, StoredFile, TimeStamped
 from apps.corpus.models import Turn
 from apps.frameworks.models import Dimension
-from apps.studies.models import Item, Rater
+from apps.studies.models import Block, Item, Rater
 
 
 class Rating(TimeStamped):
@@ -102,3 +102,27 @@ class Evidence(models.Model):
 
     def __str__(self) -> str:
         return self.quote[:60]
+
+
+class RatingUpload(TimeStamped):
+    """A file of finished ratings on its way into a block: looked at, mapped, and then imported by a job."""
+
+    source = models.ForeignKey(StoredFile, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
+    file_name = models.CharField(max_length=255, help_text="Kept when the file itself is gone")
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="rating_uploads")
+    block = models.ForeignKey(Block, on_delete=models.PROTECT, related_name="rating_uploads")
+    rater = models.CharField(max_length=80, blank=True, help_text="Whose ratings; empty: a column says it")
+    kind = models.CharField(max_length=10, blank=True, help_text="Of raters that are new")
+    is_aggregate = models.BooleanField(default=False)
+    empty_is_missing = models.BooleanField(default=False)
+    skip_problem_rows = models.BooleanField(default=False)
+    format = models.CharField(max_length=10, blank=True)
+    encoding = models.CharField(max_length=40, blank=True)
+    maps = models.JSONField(default=list, blank=True, help_text="Texts field=column")
+    job = models.OneToOneField(Job, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
+
+    class Meta:
+        ordering = ["-created_at", "-pk"]
+
+    def __str__(self) -> str:
+        return f"{self.file_name} into {self.block}"

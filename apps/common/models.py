@@ -1,8 +1,9 @@
-"""Rows that know no domain: who did what, and which worker is alive."""
+"""Rows that know no domain: who did what, which worker is alive, what runs in the background, and files handed in."""
 
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 
 class TimeStamped(models.Model):
@@ -46,3 +47,76 @@ class WorkerHeartbeat(models.Model):
 
     def __str__(self) -> str:
         return f"{self.worker} seen {self.seen_at:%Y-%m-%d %H:%M:%S}"
+
+
+class JobState(models.TextChoices):
+    QUEUED = "queued", _("Queued")
+    RUNNING = "running", _("Running")
+    DONE = "done", _("Done")
+    FAILED = "failed", _("Failed")
+    CANCELLED = "cancelled", _("Cancelled")
+
+
+OPEN_STATES = (JobState.QUEUED, JobState.RUNNING)
+
+
+class JobQuerySet(models.QuerySet["Job"]):
+    def open(self) -> "JobQuerySet":
+        """Jobs that wait or run."""
+        return self.filter(state__in=OPEN_STATES)
+
+
+class Job(TimeStamped):
+    """A piece of background work: the row comes first, and the Celery task named in it only triggers it.
+
+    A worker that dies leaves the row behind; the sweeper triggers it again. `attempts` is the fence: who claimed the
+    job as attempt n may finish it only while it is still attempt n.
+    """
+
+    kind = models.CharField(max_length=80, help_text="noun.verb, for example conversations.import")
+    task = models.CharField(max_length=200, help_text="The Celery task that does it, called with the job's key")
+    title = models.CharField(max_length=300, help_text="What it does, as a person would say it")
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="jobs")
+    state = models.CharField(max_length=10, choices=JobState, default=JobState.QUEUED)
+    step = models.CharField(max_length=200, blank=True, help_text="What it is doing now")
+    done = models.PositiveBigIntegerField(default=0)
+    total = models.PositiveBigIntegerField(null=True, blank=True, help_text="Of what `done` counts; empty: not known")
+    message = models.TextField(blank=True, help_text="How it ended, in a sentence")
+    problems = models.JSONField(default=list, blank=True, help_text="Lines to be read, the first of them only")
+    result = models.JSONField(default=dict, blank=True, help_text="Counts by name")
+    result_url = models.CharField(max_length=500, blank=True, help_text="Where the outcome is looked at")
+    back_url = models.CharField(max_length=500, blank=True, help_text="Where it was asked for, to mend and try again")
+    attempts = models.PositiveSmallIntegerField(default=0)
+    alive_at = models.DateTimeField(null=True, blank=True, help_text="When its worker last said so")
+    cancel_asked_at = models.DateTimeField(null=True, blank=True)
+    started_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    objects = JobQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-created_at", "-pk"]
+        indexes = [models.Index(fields=["state", "alive_at"])]
+
+    def __str__(self) -> str:
+        return f"{self.title}: {self.state}"
+
+    @property
+    def is_open(self) -> bool:
+        return self.state in OPEN_STATES
+
+
+class StoredFile(TimeStamped):
+    """A file somebody handed in, kept until its work is done and a while longer."""
+
+    name = models.CharField(max_length=255, help_text="As its owner calls it")
+    file = models.FileField(upload_to="uploads/%Y/%m/", max_length=255)
+    size = models.PositiveBigIntegerField()
+    sha256 = models.CharField(max_length=64)
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="stored_files")
+
+    class Meta:
+        ordering = ["-created_at", "-pk"]
+
+    def __str__(self) -> str:
+        return self.name

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.accounts.models import User
 from apps.common.counting import counted
-from apps.common.models import TimeStamped
+from apps.common.models import Job, StoredFile, TimeStamped
 
 LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 
@@ -49,6 +49,9 @@ class Dataset(TimeStamped):
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT, related_name="datasets"
     )
+    frozen_at = models.DateTimeField(
+        null=True, blank=True, editable=False, help_text="When a study that uses it was first activated"
+    )
 
     objects = DatasetQuerySet.as_manager()
 
@@ -57,6 +60,11 @@ class Dataset(TimeStamped):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def is_frozen(self) -> bool:
+        """Whether its conversations may no longer change: they are what an active study is about."""
+        return self.frozen_at is not None
 
 
 class ConversationQuerySet(models.QuerySet["Conversation"]):
@@ -129,3 +137,40 @@ class Turn(models.Model):
 
     def __str__(self) -> str:
         return f"{self.index} {self.get_role_display()}"
+
+
+class ConversationUpload(TimeStamped):
+    """A file of conversations on its way into a dataset: looked at, mapped, and then imported by a job."""
+
+    source = models.ForeignKey(StoredFile, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
+    file_name = models.CharField(max_length=255, help_text="Kept when the file itself is gone")
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="conversation_uploads")
+    dataset_slug = models.SlugField(max_length=80, help_text="The dataset is made by the import if it is new")
+    dataset_name = models.CharField(max_length=200, blank=True)
+    dataset_about = models.JSONField(default=dict, blank=True, help_text="Description, source, licence of a new one")
+    format = models.CharField(max_length=10, blank=True, help_text="Empty: told by content")
+    encoding = models.CharField(max_length=40, blank=True, help_text="Empty: by byte order mark, else UTF-8")
+    mapping = models.JSONField(default=dict, blank=True, help_text="ColumnMapping as its owner left it")
+    skip_problem_rows = models.BooleanField(default=False)
+    job = models.OneToOneField(Job, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
+
+    class Meta:
+        ordering = ["-created_at", "-pk"]
+
+    def __str__(self) -> str:
+        return f"{self.file_name} into {self.dataset_slug}"
+
+
+class SavedMapping(TimeStamped):
+    """A column mapping kept under a name, for the next file of the same make."""
+
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="saved_mappings")
+    name = models.CharField(max_length=100)
+    mapping = models.JSONField(default=dict)
+
+    class Meta:
+        ordering = ["name", "pk"]
+        constraints = [models.UniqueConstraint(fields=["owner", "name"], name="corpus_savedmapping_name")]
+
+    def __str__(self) -> str:
+        return self.name

@@ -33,33 +33,6 @@ def order_for_rater(item_ids: Iterable[str], rater_key: str, seed: int) -> list[
     return sorted(_distinct(item_ids, "item"), key=lambda item: _rank(seed, "order", rater_key, item))
 
 
-def plan_overlap(
-    item_ids: Iterable[str], rater_keys: Iterable[str], overlap: int | None, seed: int
-) -> dict[str, list[str]]:
-    """rater -> items in that rater's order; every item has exactly `overlap` raters (None: every rater).
-
-    Loads differ by at most one item. Each item, in a seeded order, goes to the raters with the fewest items so far;
-    ties are broken by chance for each item anew, so that over many items every pair of raters meets.
-    Raises AllocationError when a key is given twice or there are too few raters.
-    """
-    items = _distinct(item_ids, "item")
-    raters = _distinct(rater_keys, "rater")
-    if overlap is None:
-        return {rater: order_for_rater(items, rater, seed) for rater in raters}
-    if overlap < 1:
-        raise AllocationError(f"every item needs at least one rater, not {overlap}")
-    if overlap > len(raters):
-        raise AllocationError(f"{overlap} raters were asked for on every item, but there are only {len(raters)}")
-    loads: dict[str, list[str]] = {rater: [] for rater in raters}
-    for item in sorted(items, key=lambda item: _rank(seed, "items", item)):
-        fewest = heapq.nsmallest(
-            overlap, raters, key=lambda rater: (len(loads[rater]), _rank(seed, "pick", item, rater))
-        )
-        for rater in fewest:
-            loads[rater].append(item)
-    return {rater: order_for_rater(load, rater, seed) for rater, load in loads.items()}
-
-
 def _rank(seed: int, *keys: str) -> bytes:
     # Lengths keep ("ab", "c") and ("a", "bc") apart.
     text = "".join(f"{len(key)}:{key}" for key in keys)

@@ -10,7 +10,7 @@ from rest_framework import serializers
 from rest_framework.generics import GenericAPIView, ListAPIView, RetrieveAPIView
 
 from apps.accounts.models import User
-from apps.studies.models import Block, BlockFramework, Rater, Study, StudyQuerySet
+from apps.studies.models import Block, BlockFramework, BlockGroup, Rater, Study, StudyQuerySet
 
 
 def readable_studies(view: GenericAPIView[Any]) -> StudyQuerySet:
@@ -74,13 +74,19 @@ class BlockList(ListAPIView[Block]):
                 model = BlockFramework
                 fields = ("slug", "version")
 
+        class BlockGroupSerializer(serializers.ModelSerializer[BlockGroup]):
+            class Meta:
+                model = BlockGroup
+                fields = ("kind", "overlap")
+
         dataset = serializers.SlugRelatedField[Block](slug_field="slug", read_only=True)
         frameworks = BlockFrameworkSerializer(source="block_frameworks", many=True, read_only=True)
+        groups = BlockGroupSerializer(many=True, read_only=True)
         n_items = serializers.IntegerField(read_only=True)
 
         class Meta:
             model = Block
-            fields = ("slug", "title", "position", "dataset", "frameworks", "sample_size", "overlap", "n_items")
+            fields = ("slug", "title", "position", "dataset", "frameworks", "sample_size", "groups", "n_items")
 
     serializer_class = BlockSerializer
 
@@ -88,7 +94,7 @@ class BlockList(ListAPIView[Block]):
         if getattr(self, "swagger_fake_view", False):
             return Block.objects.none()
         blocks = study_of(self).blocks.with_item_counts()
-        return blocks.select_related("dataset").prefetch_related("block_frameworks__framework")
+        return blocks.select_related("dataset").prefetch_related("block_frameworks__framework", "groups")
 
 
 @extend_schema(summary="Who rates in a study, under pseudonyms")

@@ -108,7 +108,12 @@ class Study(TimeStamped):
     allow_evidence = models.BooleanField(default=True)
     allow_comments = models.BooleanField(default=True)
     allow_cannot_tell = models.BooleanField(default=True)
-    exclusion_reopens_slots = models.BooleanField(default=True)
+    exclusion_reopens_slots = models.BooleanField(
+        default=True, help_text="An excluded rater's place goes to somebody else"
+    )
+    reservation_hours = models.PositiveSmallIntegerField(
+        default=24, help_text="How long a rater may leave a reserved item untouched before it lapses"
+    )
     seed = models.PositiveIntegerField(default=2026, help_text="Seeds sampling, order and resampling")
 
     objects = StudyQuerySet.as_manager()
@@ -155,8 +160,10 @@ class Block(TimeStamped):
     position = models.PositiveSmallIntegerField()
     dataset = models.ForeignKey(Dataset, on_delete=models.PROTECT, related_name="blocks")
     frameworks = models.ManyToManyField(Framework, through="BlockFramework", related_name="blocks")
-    sample_size = models.PositiveIntegerField(null=True, blank=True, help_text="Empty: the whole dataset")
-    overlap = models.PositiveIntegerField(null=True, blank=True, help_text="Raters for each item; empty: every rater")
+    sample_size = models.PositiveIntegerField(null=True, blank=True, help_text="Empty: every conversation that fits")
+    metadata_filter = models.JSONField(
+        default=dict, blank=True, help_text="Name of a metadata or factor -> the values taken; empty: all"
+    )
 
     objects = BlockQuerySet.as_manager()
 
@@ -187,6 +194,28 @@ class BlockFramework(models.Model):
 
     def __str__(self) -> str:
         return f"{self.framework} in {self.block}"
+
+
+class BlockGroup(TimeStamped):
+    """Raters of one kind rate in a block. A kind without a row is given no items of it."""
+
+    block = models.ForeignKey(Block, on_delete=models.PROTECT, related_name="groups")
+    kind = models.CharField(max_length=10, choices=RaterKind)
+    overlap = models.PositiveIntegerField(
+        null=True, blank=True, help_text="Raters of this kind for each item; empty: every rater rates every item"
+    )
+
+    class Meta:
+        ordering = ["block_id", "kind"]
+        constraints = [
+            models.UniqueConstraint(fields=["block", "kind"], name="studies_blockgroup_kind"),
+            models.CheckConstraint(
+                condition=Q(overlap__isnull=True) | Q(overlap__gte=1), name="studies_blockgroup_overlap_positive"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} in {self.block}"
 
 
 class Item(TimeStamped):
@@ -265,9 +294,11 @@ class Assignment(TimeStamped):
     reserved_until = models.DateTimeField(null=True, blank=True)
     started_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
-    wall_seconds = models.FloatField(default=0)
-    active_seconds = models.FloatField(default=0)
+    seen_at = models.DateTimeField(null=True, blank=True, help_text="When its screen last gave a sign of life")
+    wall_seconds = models.FloatField(default=0, help_text="The screen was open")
+    active_seconds = models.FloatField(default=0, help_text="The screen was open and looked at")
     skip_reason = models.TextField(blank=True)
+    is_flagged = models.BooleanField(default=False, help_text="The rater wants to come back to it")
 
     class Meta:
         ordering = ["rater_id", "position"]
@@ -276,6 +307,35 @@ class Assignment(TimeStamped):
 
     def __str__(self) -> str:
         return f"{self.item} for {self.rater}: {self.state}"
+
+
+class Invitation(TimeStamped):
+    """A link by which one person joins a study, once, in the role that the inviter fixed.
+
+    The token itself is nowhere in the database: whoever reads it there could join.
+    """
+
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="invitations")
+    role = models.CharField(max_length=10, choices=MemberRole)
+    rater_kind = models.CharField(max_length=10, choices=RaterKind, blank=True, help_text="For the role of rater")
+    email = models.EmailField(blank=True, help_text="Only the person with this address may use it; empty: anybody")
+    token_hash = models.CharField(max_length=64, unique=True, editable=False)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="invitations_made")
+    expires_at = models.DateTimeField()
+    used_at = models.DateTimeField(null=True, blank=True)
+    used_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT, related_name="invitations_used"
+    )
+    revoked_at = models.DateTimeField(null=True, blank=True)
+    revoked_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT, related_name="invitations_revoked"
+    )
+
+    class Meta:
+        ordering = ["-created_at", "-pk"]
+
+    def __str__(self) -> str:
+        return f"{self.role} of {self.study}"
 
 
 class ExclusionQuerySet(models.QuerySet["Exclusion"]):

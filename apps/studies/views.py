@@ -37,7 +37,7 @@ def overview(request: PersonRequest, slug: str) -> HttpResponse:
         "study": study,
         "blocks": study.blocks.with_item_counts()
         .select_related("dataset")
-        .prefetch_related("block_frameworks__framework"),
+        .prefetch_related("block_frameworks__framework", "groups"),
         "kinds": study.raters.summed_by_kind(),
         "page_obj": raters.get_page(request.GET.get("page")),
         "n_exclusions": exclusions_in_force(study).count(),

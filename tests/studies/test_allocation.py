@@ -1,13 +1,10 @@
 """Allocation is arithmetic: these are its laws."""
 
-from collections import Counter
-from itertools import combinations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.studies.allocation import AllocationError, order_for_rater, plan_overlap, sample_items
+from apps.studies.allocation import AllocationError, order_for_rater, sample_items
 
 keys = st.lists(st.text(min_size=1, max_size=6), unique=True, max_size=25)
 seeds = st.integers(0, 2**32 - 1)
@@ -40,23 +37,6 @@ def test_an_order_is_a_permutation_and_repeatable(ids, seed, rater):
     assert order == order_for_rater(reversed(ids), rater, seed)
 
 
-@given(keys, st.lists(st.text(min_size=1, max_size=4), unique=True, min_size=1, max_size=7), seeds, st.data())
-def test_every_item_has_exactly_n_raters_and_loads_differ_by_at_most_one(ids, raters, seed, data):
-    overlap = data.draw(st.integers(1, len(raters)))
-    plan = plan_overlap(ids, raters, overlap, seed)
-    assert list(plan) == raters
-    assert all(len(set(load)) == len(load) for load in plan.values())
-    assert Counter(item for load in plan.values() for item in load) == dict.fromkeys(ids, overlap)
-    loads = [len(load) for load in plan.values()]
-    assert max(loads) - min(loads) <= 1
-
-
-@given(keys, st.lists(st.text(min_size=1, max_size=4), unique=True, min_size=1, max_size=7), seeds)
-def test_without_overlap_every_rater_has_every_item_in_an_order_of_their_own(ids, raters, seed):
-    plan = plan_overlap(ids, raters, None, seed)
-    assert plan == {rater: order_for_rater(ids, rater, seed) for rater in raters}
-
-
 def test_seed_and_rater_change_the_order():
     ids = [f"item{number}" for number in range(30)]
     orders = {tuple(order_for_rater(ids, rater, seed)) for rater in ("expert1", "expert2") for seed in (1, 2)}
@@ -68,18 +48,6 @@ def test_the_result_is_the_same_on_every_platform():
     ids = ["a", "b", "c", "d", "e", "f"]
     assert sample_items(ids, 3, seed=2026) == ["a", "c", "d"]
     assert order_for_rater(ids, "expert1", seed=2026) == ["d", "f", "a", "b", "c", "e"]
-    assert plan_overlap(ids, ["expert1", "expert2", "expert3"], 2, seed=2026) == {
-        "expert1": ["d", "f", "a", "b"],
-        "expert2": ["a", "c", "e", "b"],
-        "expert3": ["e", "f", "c", "d"],
-    }
-
-
-def test_over_many_items_every_pair_of_raters_meets():
-    plan = plan_overlap([str(n) for n in range(200)], ["r1", "r2", "r3", "r4", "r5"], 2, seed=7)
-    shared = {pair: len(set(plan[pair[0]]) & set(plan[pair[1]])) for pair in combinations(plan, 2)}
-    # 200 items over 10 pairs: 20 on average.
-    assert min(shared.values()) >= 8
 
 
 @pytest.mark.parametrize(
@@ -89,9 +57,6 @@ def test_over_many_items_every_pair_of_raters_meets():
         (lambda: sample_items(["a"], -1, 1), "cannot have -1 items"),
         (lambda: sample_items(["a", "a"], 1, 1), "item 'a' is given twice"),
         (lambda: order_for_rater(["a", "a"], "r", 1), "item 'a' is given twice"),
-        (lambda: plan_overlap(["a"], ["r"], 2, 1), "2 raters were asked for on every item, but there are only 1"),
-        (lambda: plan_overlap(["a"], ["r"], 0, 1), "at least one rater, not 0"),
-        (lambda: plan_overlap(["a"], ["r", "r"], 1, 1), "rater 'r' is given twice"),
     ],
 )
 def test_an_impossible_plan_is_refused_in_words(ask, words):

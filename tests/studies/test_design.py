@@ -1,14 +1,10 @@
 """Laying out a study: blocks, raters, assignments, exclusions."""
 
-from collections import Counter
-
 import pytest
 
 from apps.common.models import AuditEntry
 from apps.corpus.models import Dataset
-from apps.studies.allocation import AllocationError
-from apps.studies.models import Assignment, Exclusion, ExclusionReason, Item, ItemRole, MemberRole, Rater, Study
-from apps.studies.services.assignments import assign_items
+from apps.studies.models import Exclusion, ExclusionReason, Item, MemberRole, Rater, Study
 from apps.studies.services.design import DesignError, add_block, create_study
 from apps.studies.services.exclusions import ExclusionError, exclude, revert
 from apps.studies.services.raters import NewRater, RaterConflict, add_rater, ensure_raters
@@ -33,9 +29,15 @@ def test_a_block_has_an_item_for_every_conversation_in_order(grief, framework):
     diaries = make_dataset("diaries", conversations=4)
     second = make_framework("second-scales")
     block = add_block(
-        study=grief, slug="more", title="More", dataset=diaries, frameworks=[second, framework], overlap=2
+        study=grief,
+        slug="more",
+        title="More",
+        dataset=diaries,
+        frameworks=[second, framework],
+        groups={"expert": None, "crowd": 2},
     )
     assert block.position == 1
+    assert dict(block.groups.values_list("kind", "overlap")) == {"expert": None, "crowd": 2}
     assert [item.conversation.external_id for item in block.items.all()] == [f"diaries-00{n}" for n in (1, 2, 3, 4)]
     assert [row.framework for row in block.block_frameworks.all()] == [second, framework]
     assert AuditEntry.objects.get(action="block.add").details["items"] == 4
@@ -158,71 +160,6 @@ def test_ensuring_many_raters_takes_few_queries(grief, django_assert_max_num_que
     with django_assert_max_num_queries(7):
         ensure_raters(study=grief, raters=[NewRater("crowd") for _ in range(150)])
     assert grief.raters.filter(kind="crowd").count() == 150
-
-
-# --- Assignments ------------------------------------------------------------------------------------------------------
-
-
-def test_without_overlap_every_rater_gets_every_item_in_an_order_of_their_own(grief):
-    block = grief.blocks.get()
-    raters = list(grief.raters.all())
-    assert assign_items(block=block, raters=raters) == 9
-    orders = [list(rater.assignments.values_list("item_id", flat=True)) for rater in raters]
-    assert all(sorted(order) == sorted(block.items.values_list("pk", flat=True)) for order in orders)
-    assert AuditEntry.objects.get(action="block.assign").details["assignments"] == 9
-
-
-def test_with_overlap_every_main_item_gets_exactly_n_raters_and_others_go_to_all(grief):
-    block = grief.blocks.get()
-    block.overlap = 2
-    block.save()
-    practice = Item.objects.create(
-        block=block, conversation=block.items.first().conversation, role=ItemRole.PRACTICE, position=99
-    )
-    assign_items(block=block, raters=list(grief.raters.all()))
-    counts = Counter(Assignment.objects.values_list("item_id", flat=True))
-    assert counts.pop(practice.pk) == 3
-    assert set(counts.values()) == {2}
-
-
-def test_a_rater_who_joins_gets_everything_where_there_is_no_overlap(grief):
-    block = grief.blocks.get()
-    assign_items(block=block, raters=list(grief.raters.all()))
-    late = add_rater(study=grief, kind="expert")
-    assert assign_items(block=block, raters=[late]) == 3
-
-
-def test_a_second_block_comes_after_the_first(grief, framework):
-    raters = list(grief.raters.all())
-    assign_items(block=grief.blocks.get(), raters=raters)
-    second = add_block(study=grief, slug="two", title="Two", dataset=make_dataset("diaries"), frameworks=[framework])
-    assign_items(block=second, raters=raters)
-    blocks = Assignment.objects.filter(rater=raters[0]).order_by("position").values_list("item__block__slug", flat=True)
-    assert list(blocks) == ["main"] * 3 + ["two"] * 3
-
-
-def test_dealing_out_twice_is_refused(grief):
-    block = grief.blocks.get()
-    raters = list(grief.raters.all())
-    assign_items(block=block, raters=raters)
-    with pytest.raises(DesignError, match="expert1 has items of main already"):
-        assign_items(block=block, raters=raters[:1])
-    block.overlap = 1
-    block.save()
-    with pytest.raises(DesignError, match="were given out already"):
-        assign_items(block=block, raters=[add_rater(study=grief, kind="expert")])
-    assert Assignment.objects.count() == 9
-
-
-def test_too_few_raters_and_raters_of_others_are_refused(grief, strangers):
-    block = grief.blocks.get()
-    with pytest.raises(DesignError, match="is not a rater of grief"):
-        assign_items(block=block, raters=list(strangers.raters.all()))
-    block.overlap = 4
-    block.save()
-    with pytest.raises(AllocationError, match="there are only 3"):
-        assign_items(block=block, raters=list(grief.raters.all()))
-    assert not Assignment.objects.exists()
 
 
 # --- Exclusions -------------------------------------------------------------------------------------------------------

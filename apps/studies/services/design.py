@@ -1,6 +1,6 @@
 """Laying out a study: the study itself, its blocks and their items."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from django.db import transaction
 from django.db.models import Max
@@ -10,7 +10,7 @@ from apps.common.models import AuditEntry
 from apps.corpus.models import Dataset
 from apps.frameworks.models import Framework
 from apps.studies.allocation import AllocationError, sample_items
-from apps.studies.models import Block, BlockFramework, Item, MemberRole, Membership, Study, StudyStatus
+from apps.studies.models import Block, BlockFramework, BlockGroup, Item, MemberRole, Membership, Study, StudyStatus
 
 ITEMS_IN_ONE_INSERT = 5_000
 
@@ -51,13 +51,15 @@ def add_block(
     title: str,
     dataset: Dataset,
     frameworks: Sequence[Framework],
+    groups: Mapping[str, int | None] | None = None,
     sample_size: int | None = None,
-    overlap: int | None = None,
     actor: User | None = None,
 ) -> Block:
     """A block at the end of the study, its frameworks in the order given, and an item for each conversation.
 
-    With `sample_size` the conversations are drawn by the study's seed; items keep the order of the dataset.
+    groups: kind of rater -> raters of that kind for each item (None: every rater rates every item); without any, the
+    block only takes finished ratings. With `sample_size` the conversations are drawn by the study's seed; items keep
+    the order of the dataset.
     Raises DesignError when the slug is taken, a framework comes twice, or there is nothing (or not enough) to rate.
     """
     if study.blocks.filter(slug=slug).exists():
@@ -72,7 +74,9 @@ def add_block(
         position=0 if last is None else last + 1,
         dataset=dataset,
         sample_size=sample_size,
-        overlap=overlap,
+    )
+    BlockGroup.objects.bulk_create(
+        BlockGroup(block=block, kind=kind, overlap=overlap) for kind, overlap in (groups or {}).items()
     )
     BlockFramework.objects.bulk_create(
         BlockFramework(block=block, framework=framework, position=position)
