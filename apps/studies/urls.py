@@ -1,10 +1,10 @@
 from django.urls import path
 
-from apps.studies import views
+from apps.studies.views import studies
 
 app_name = "studies"
 urlpatterns = [
-    path("", views.study_list, name="list"),
-    path("<slug:slug>/", views.overview, name="overview"),
-    path("<slug:slug>/exclusions/", views.exclusions, name="exclusions"),
+    path("", studies.study_list, name="list"),
+    path("<slug:slug>/", studies.overview, name="overview"),
+    path("<slug:slug>/exclusions/", studies.exclusions, name="exclusions"),
 ]

@@ -94,10 +94,10 @@ def test_a_rater_sees_title_and_instructions_and_no_trace_of_others(sign_in, emi
 
 def test_the_overview_takes_a_constant_number_of_queries(sign_in, rosa, rated, django_assert_num_queries):
     client = sign_in(rosa)
-    with django_assert_num_queries(12):
+    with django_assert_num_queries(13):
         page(client, "studies:overview", rated)
     Rater.objects.bulk_create(Rater(study=rated, name=f"crowd{n:03d}", kind="crowd") for n in range(1, 80))
-    with django_assert_num_queries(12):
+    with django_assert_num_queries(13):
         text = page(client, "studies:overview", rated).text
     assert "Page 1 of 2" in text
     assert "expert3" in page(client, "studies:overview", rated, page="2").text
