@@ -11,7 +11,7 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.generics import GenericAPIView, ListAPIView, RetrieveAPIView
 
 from apps.accounts.models import User
-from apps.corpus.forms import ConversationSearchForm
+from apps.corpus.forms.search import ConversationSearchForm
 from apps.corpus.models import Conversation, ConversationQuerySet, Dataset, DatasetQuerySet, Turn
 
 

@@ -2,11 +2,11 @@
 
 from django.urls import path
 
-from apps.corpus import views
+from apps.corpus.views import datasets
 
 app_name = "corpus"
 urlpatterns = [
-    path("", views.dataset_list, name="datasets"),
-    path("<slug:slug>/", views.dataset_detail, name="dataset"),
-    path("<slug:slug>/conversations/<int:pk>/", views.conversation_detail, name="conversation"),
+    path("", datasets.dataset_list, name="datasets"),
+    path("<slug:slug>/", datasets.dataset_detail, name="dataset"),
+    path("<slug:slug>/conversations/<int:pk>/", datasets.conversation_detail, name="conversation"),
 ]

@@ -123,8 +123,8 @@ def test_a_search_that_makes_no_sense_is_no_error(sign_in, rosa, letters, q):
 
 
 def test_long_lists_come_in_pages(sign_in, rosa, monkeypatch):
-    monkeypatch.setattr("apps.corpus.views.CONVERSATIONS_ON_A_PAGE", 2)
-    monkeypatch.setattr("apps.corpus.views.DATASETS_ON_A_PAGE", 2)
+    monkeypatch.setattr("apps.corpus.views.datasets.CONVERSATIONS_ON_A_PAGE", 2)
+    monkeypatch.setattr("apps.corpus.views.datasets.DATASETS_ON_A_PAGE", 2)
     for slug in ("alpha", "beta", "gamma"):
         make_dataset(slug, owner=rosa)
     client = sign_in(rosa)

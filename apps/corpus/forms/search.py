@@ -1,4 +1,4 @@
-"""Forms of the dataset pages."""
+"""The search on a dataset's page."""
 
 from django import forms
 from django.utils.translation import gettext_lazy as _

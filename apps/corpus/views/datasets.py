@@ -10,7 +10,7 @@ from django.views.decorators.http import require_safe
 
 from apps.accounts.access import PersonRequest, researcher_required
 from apps.common.htmx import render_page_or_partial
-from apps.corpus.forms import ConversationSearchForm
+from apps.corpus.forms.search import ConversationSearchForm
 from apps.corpus.models import Dataset, SpeakerRole
 
 DATASETS_ON_A_PAGE = 25
