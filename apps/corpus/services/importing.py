@@ -18,6 +18,7 @@ from apps.corpus.models import Conversation, Dataset, Turn
 from apps.corpus.parsing.mapping import ColumnMapping
 from apps.corpus.parsing.reading import Found, open_conversations
 from apps.corpus.parsing.records import ConversationRecord, FileError, Findings, LateRow, Notice, Problem
+from apps.corpus.services.freezing import refuse_if_frozen
 
 CONVERSATIONS_AT_ONCE = 500
 TURN_COLUMNS = ("conversation_id", "index", "role", "speaker", "text", "raw_text")
@@ -132,7 +133,8 @@ def import_conversations(
 
     Everything is read and checked before the first row is written, so the database is locked for the writing only.
     `sources` goes into the audit entry. Raises ImportRefusedError for problems and for conflicts (a known id with other
-    content) unless `skip_problem_rows`: then the good ones are stored and the rest is listed.
+    content) unless `skip_problem_rows`: then the good ones are stored and the rest is listed. Raises
+    DatasetFrozenError where something would be added to a frozen dataset.
     """
     result = ImportResult()
     with tempfile.TemporaryFile("w+", encoding="utf-8", newline="\n", prefix="accord-import-") as spool:
@@ -187,7 +189,7 @@ def _is_new(
 
 
 def _compare(dataset: Dataset, seen: dict[str, _Seen], result: ImportResult, skip_problem_rows: bool) -> None:
-    """Take out of `seen` what the dataset holds already, and count. Raises ImportRefusedError."""
+    """Take out of `seen` what the dataset holds already, and count. Raises ImportRefusedError, DatasetFrozenError."""
     owner_of = {mine.digest: external_id for external_id, mine in seen.items()}
     twins: list[tuple[str, str]] = []
     stored = dataset.conversations.values_list("external_id", "content_hash") if dataset.pk else None
@@ -208,6 +210,8 @@ def _compare(dataset: Dataset, seen: dict[str, _Seen], result: ImportResult, ski
             result.warnings.add(_twin(external_id, seen[external_id], twin))
     if not (result.is_clean or skip_problem_rows):
         raise ImportRefusedError(result)
+    if seen:
+        refuse_if_frozen(dataset, added=len(seen))
     result.added = len(seen)
     result.turns = sum(mine.turns for mine in seen.values())
 

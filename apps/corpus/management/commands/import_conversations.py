@@ -14,6 +14,7 @@ from apps.corpus.parsing.formats import Format
 from apps.corpus.parsing.mapping import parse_mapping
 from apps.corpus.parsing.reading import ConversationReader
 from apps.corpus.parsing.records import EncodingError, FileError
+from apps.corpus.services.freezing import DatasetFrozenError
 from apps.corpus.services.importing import ImportRefusedError, ImportResult, SourceFile, import_files
 
 
@@ -66,7 +67,7 @@ class Command(BaseCommand):
                 )
         except EncodingError as error:
             raise CommandError(f"{error}{encoding_hint(error)} Nothing was imported.") from None
-        except FileError as error:
+        except (FileError, DatasetFrozenError) as error:
             raise CommandError(f"{error} Nothing was imported.") from None
         except ImportRefusedError as refusal:
             self._list_findings(refusal.result)
