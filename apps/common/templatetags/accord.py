@@ -1,7 +1,9 @@
 """Tags that every page may use."""
 
 from django import template
+from django.utils.safestring import SafeString, mark_safe
 
+from apps.common.markdown import render_markdown
 from apps.common.version import VERSION
 
 register = template.Library()
@@ -10,3 +12,9 @@ register = template.Library()
 @register.simple_tag
 def accord_version() -> str:
     return VERSION
+
+
+@register.filter
+def markdown(text: str, top: int = 2) -> SafeString:
+    """Text of people as HTML; `top` is the level of its first heading."""
+    return mark_safe(render_markdown(text, top=top))  # noqa: S308 - cleaned there
