@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Count, OuterRef, Q
+from django.db.models import Count, Exists, OuterRef, Q
 from django.utils.translation import gettext_lazy as _
 
 from apps.accounts.models import User
@@ -83,6 +83,14 @@ class StudyQuerySet(models.QuerySet["Study"]):
         # One filter over one membership: in two, another person's role would do.
         return self.filter(memberships__user=user, memberships__role__in=READING_ROLES)
 
+    def managed_by(self, user: User) -> "StudyQuerySet":
+        """Studies whose design, texts, status and people the person may change: as owner or admin."""
+        if user.is_admin:
+            return self.all()
+        if not user.is_active:
+            return self.none()
+        return self.filter(memberships__user=user, memberships__role=MemberRole.OWNER)
+
     def with_counts(self) -> "StudyQuerySet":
         """Adds `n_blocks`, `n_items` and `n_raters`."""
         return self.annotate(
@@ -129,6 +137,15 @@ class Study(TimeStamped):
         """Whether the person works with the study's design and results, rather than rates in it or less."""
         return Study.objects.readable_by(user).filter(pk=self.pk).exists()
 
+    def is_managed_by(self, user: User) -> bool:
+        """Whether the person may change the study, rather than only read it."""
+        return Study.objects.managed_by(user).filter(pk=self.pk).exists()
+
+    def has_begun(self) -> bool:
+        """Whether an item was ever taken by a rater, or any rating is there. The seed and the items then stay."""
+        taken = self.raters.filter(assignments__isnull=False)
+        return taken.exists() or self.raters.filter(ratings__isnull=False).exists()
+
 
 class Membership(TimeStamped):
     """A person's part in a study."""
@@ -149,6 +166,12 @@ class BlockQuerySet(models.QuerySet["Block"]):
     def with_item_counts(self) -> "BlockQuerySet":
         """Adds `n_items`."""
         return self.annotate(n_items=counted(Item.objects.filter(block=OuterRef("pk")), by="block"))
+
+    def with_begun(self) -> "BlockQuerySet":
+        """Adds `has_begun`: an item of it was taken by a rater, or rated."""
+        items = Item.objects.filter(block=OuterRef("pk"))
+        taken, rated = items.filter(assignments__isnull=False), items.filter(ratings__isnull=False)
+        return self.annotate(has_begun=Exists(taken) | Exists(rated))
 
 
 class Block(TimeStamped):
