@@ -10,6 +10,7 @@ from celery.schedules import crontab
 from csp.constants import NONE, SELF
 
 from config.broker import folder_options
+from config.logs import mask_every_log
 from config.secret import read_or_create_secret_key
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -166,6 +167,8 @@ EMAIL_HOST_PASSWORD = email["EMAIL_HOST_PASSWORD"]
 EMAIL_FILE_PATH = email["EMAIL_FILE_PATH"]
 EMAIL_USE_TLS = email.get("EMAIL_USE_TLS", False)
 EMAIL_USE_SSL = email.get("EMAIL_USE_SSL", False)
+# Mail is sent while somebody waits for the page.
+EMAIL_TIMEOUT = 10
 DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", default="Accord <accord@localhost>")
 
 # --- Language and time --------------------------------------------------------------------------------------------
@@ -184,7 +187,15 @@ STATIC_ROOT = VAR_DIR / "static"
 WHITENOISE_KEEP_ONLY_HASHED_FILES = True
 WHITENOISE_SKIP_COMPRESS_EXTENSIONS = ["png", "jpg", "webp", "gif", "woff", "woff2", "gz", "br", "zip", "map", "txt"]
 STORAGES = {
-    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": VAR_DIR / "media"}},
+    "default": {
+        "BACKEND": "django.core.files.storage.FileSystemStorage",
+        "OPTIONS": {
+            "location": VAR_DIR / "media",
+            # Conversations and ratings as people handed them in: nobody else on this machine reads them.
+            "file_permissions_mode": 0o600,
+            "directory_permissions_mode": 0o700,
+        },
+    },
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
 
@@ -214,6 +225,8 @@ SESSION_COOKIE_HTTPONLY = True
 CSRF_FAILURE_VIEW = "apps.dashboard.views.csrf_failure"
 SESSION_COOKIE_AGE = int(timedelta(days=14).total_seconds())
 DATA_UPLOAD_MAX_MEMORY_SIZE = 5 * 1024 * 1024
+# The largest file somebody may upload, in bytes.
+UPLOAD_MAX_BYTES = env.int("UPLOAD_MAX_BYTES", default=200 * 1024 * 1024)
 
 # --- REST ---------------------------------------------------------------------------------------------------------
 
@@ -259,8 +272,12 @@ CELERY_BEAT_SCHEDULE_FILENAME = str(VAR_DIR / "beat")
 CELERY_BEAT_SCHEDULE = {
     "clear expired sessions": {"task": "accounts.clear_expired_sessions", "schedule": crontab(hour=3, minute=10)},
     "forget old sign-in attempts": {"task": "accounts.forget_old_attempts", "schedule": crontab(hour=3, minute=20)},
+    # A sweep that no worker took in time is not worth doing: the next one is there.
+    "sweep jobs": {"task": "common.sweep_jobs", "schedule": 15.0, "options": {"expires": 15.0}},
+    "delete old files": {"task": "common.delete_old_files", "schedule": crontab(hour=3, minute=30)},
 }
 
+mask_every_log()
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
