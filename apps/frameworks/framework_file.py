@@ -24,6 +24,7 @@ MAX_POINTS = 101  # 0 to 100
 
 SLUG = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*")
 SLUG_RULE = "must be small letters and digits, parted by - or _"
+RESERVED_SLUG = "upload"  # the page for loading a framework stands where a framework's page would
 LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8})*")
 LANGUAGE_RULE = "must be a language tag such as en or pt-BR"
 WEB_ADDRESS = re.compile(r"https?://[^\s/]+\S*")
@@ -103,8 +104,11 @@ def _framework(fields: Fields) -> FrameworkSpec:
     entries = fields.mappings("dimensions", fewest=1)
     dimensions = tuple(_dimension(entry) for entry in entries)
     _note_repeats(entries, "slug", [dimension.slug for dimension in dimensions])
+    slug = fields.pattern("slug", SLUG, SLUG_RULE, longest=80)
+    if slug == RESERVED_SLUG:
+        fields.note("slug", f"must not be {RESERVED_SLUG}, which is the name of a page")
     return FrameworkSpec(
-        slug=fields.pattern("slug", SLUG, SLUG_RULE, longest=80),
+        slug=slug,
         name=fields.text("name", longest=200),
         language=fields.pattern("language", LANGUAGE, LANGUAGE_RULE, longest=35, required=False) or "en",
         citation=fields.text("citation"),

@@ -1,5 +1,6 @@
 """Published sets of rating scales, in versions that freeze on first use."""
 
+from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Lower
@@ -46,6 +47,10 @@ class FrameworkQuerySet(models.QuerySet["Framework"]):
             return self.latest_versions().filter(slug=slug)
         return self.filter(slug=slug, version=version)
 
+    def that_come_with_accord(self, slug: str) -> "FrameworkQuerySet":
+        """The built-in versions of a framework; empty where it is somebody's own."""
+        return self.filter(slug=slug, is_builtin=True)
+
     def with_dimension_counts(self) -> "FrameworkQuerySet":
         """Ordered by name, whatever its case, each with its `dimension_count`."""
         # Counting groups the rows, and Django drops a model's own order from grouped queries.
@@ -69,6 +74,15 @@ class Framework(TimeStamped):
     language = models.CharField(max_length=35, default="en", help_text="Language of the scales, as a BCP 47 tag")
     is_builtin = models.BooleanField(default=False)
     content_hash = models.CharField(max_length=64, editable=False, help_text="SHA-256 of what the version says")
+    loaded_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        blank=True,
+        editable=False,
+        on_delete=models.PROTECT,
+        related_name="frameworks_loaded",
+        help_text="Empty: loaded with a command, by somebody with access to the server",
+    )
     frozen_at = models.DateTimeField(null=True, blank=True, editable=False, help_text="When a rating first used it")
 
     objects = FrameworkQuerySet.as_manager()

@@ -48,7 +48,7 @@ letters = st.characters(exclude_categories=["Cs", "Cc"], include_characters="\n\
 words = st.text(letters, max_size=60).map(str.strip)
 needed_words = words.map(lambda text: text or "words")
 labels = st.text(st.characters(categories=["L", "Zs"]), max_size=20).map(lambda text: " ".join(text.split()))
-slugs = st.from_regex(r"[a-z0-9]{1,8}([-_][a-z0-9]{1,5}){0,2}", fullmatch=True)
+slugs = st.from_regex(r"[a-z0-9]{1,8}([-_][a-z0-9]{1,5}){0,2}", fullmatch=True).filter(lambda slug: slug != "upload")
 
 
 @st.composite

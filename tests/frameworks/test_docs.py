@@ -4,13 +4,14 @@ import re
 from pathlib import Path
 
 from apps.frameworks.framework_file import DIMENSION_KEYS, FRAMEWORK_KEYS, parse_framework
-from apps.frameworks.services.catalog import builtin_frameworks
+from apps.frameworks.services.catalog import builtin_frameworks, example_framework
 
 TEXT = (Path(__file__).resolve().parents[2] / "docs" / "frameworks.md").read_text(encoding="utf-8")
 
 
 def test_the_example_file_is_a_framework_and_shows_every_field():
     (example,) = re.findall(r"```yaml\n(.*?)```", TEXT, flags=re.DOTALL)
+    assert example == example_framework()
     spec = parse_framework(example)
     assert [dimension.level for dimension in spec.dimensions] == ["ordinal", "nominal"]
     shown = set(re.findall(r"^[ -]*(\w+):", example, flags=re.MULTILINE))
