@@ -261,7 +261,12 @@ SPECTACULAR_SETTINGS = {
 # --- Background work ----------------------------------------------------------------------------------------------
 
 CELERY_BROKER_URL = REDIS_URL or "accordfs://localhost"
-CELERY_BROKER_TRANSPORT_OPTIONS = {} if REDIS_URL else folder_options(VAR_DIR / "broker")
+# A page that starts a job does not wait for a Redis that is down: the job is a row, and the sweeper triggers it later.
+CELERY_BROKER_TRANSPORT_OPTIONS = (
+    {"socket_connect_timeout": 2, "max_retries": 1, "interval_start": 0, "interval_step": 0.1, "interval_max": 0.1}
+    if REDIS_URL
+    else folder_options(VAR_DIR / "broker")
+)
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
