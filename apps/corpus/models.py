@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.accounts.models import User
 from apps.common.counting import counted
-from apps.common.models import Job, StoredFile, TimeStamped
+from apps.common.models import Job, JobState, StoredFile, TimeStamped
 
 LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 
@@ -139,6 +139,14 @@ class Turn(models.Model):
         return f"{self.index} {self.get_role_display()}"
 
 
+class ConversationUploadQuerySet(models.QuerySet["ConversationUpload"]):
+    def open_to(self, user: User) -> "ConversationUploadQuerySet":
+        """Admins may open every upload, researchers their own."""
+        if user.is_admin:
+            return self.all()
+        return self.filter(owner=user) if user.is_researcher else self.none()
+
+
 class ConversationUpload(TimeStamped):
     """A file of conversations on its way into a dataset: looked at, mapped, and then imported by a job."""
 
@@ -152,13 +160,27 @@ class ConversationUpload(TimeStamped):
     encoding = models.CharField(max_length=40, blank=True, help_text="Empty: by byte order mark, else UTF-8")
     mapping = models.JSONField(default=dict, blank=True, help_text="ColumnMapping as its owner left it")
     skip_problem_rows = models.BooleanField(default=False)
+    labels_listed = models.JSONField(
+        default=dict, blank=True, help_text="Speaker labels not known that its owner was shown, each with its count"
+    )
     job = models.OneToOneField(Job, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
+
+    objects = ConversationUploadQuerySet.as_manager()
 
     class Meta:
         ordering = ["-created_at", "-pk"]
 
     def __str__(self) -> str:
         return f"{self.file_name} into {self.dataset_slug}"
+
+    @property
+    def is_running(self) -> bool:
+        """Whether its import waits or runs: nothing about it may change meanwhile."""
+        return self.job is not None and self.job.is_open
+
+    @property
+    def is_imported(self) -> bool:
+        return self.job is not None and self.job.state == JobState.DONE
 
 
 class SavedMapping(TimeStamped):

@@ -130,8 +130,8 @@ def test_a_file_that_is_not_there_is_one_clear_line(folder, capsys):
 
 def test_long_lists_of_problems_end_with_their_number(tmp_path, capsys):
     file = tmp_path / "bad.csv"
-    file.write_text("id,post,reply\n" + "".join(f"{number},,b\n" for number in range(205)))
-    with pytest.raises(CommandError, match="205 problems"):
+    file.write_text("id,post,reply\n" + "".join(f"{number},,b\n" for number in range(505)))
+    with pytest.raises(CommandError, match="505 problems"):
         run(capsys, file)
     assert capsys.readouterr().out.splitlines()[-1] == "  and 5 more"
 

@@ -153,12 +153,12 @@ def test_a_dry_run_counts_and_stores_nothing():
         import_text("id,post,reply\n1,a,c\n", dry_run=True)
 
 
-def test_findings_beyond_two_hundred_are_counted():
-    text = "id,post,reply\n" + "".join(f"{number},,b\n" for number in range(250))
+def test_findings_beyond_five_hundred_are_counted():
+    text = "id,post,reply\n" + "".join(f"{number},,b\n" for number in range(550))
     with pytest.raises(ImportRefusedError) as refusal:
         import_text(text)
     problems = refusal.value.result.problems
-    assert (problems.total, len(problems.shown), problems.hidden) == (250, 200, 50)
+    assert (problems.total, len(problems.shown), problems.hidden) == (550, 500, 50)
 
 
 def test_an_import_is_noted_with_the_hash_of_its_file(rosa):

@@ -5,7 +5,7 @@ import io
 import pytest
 
 from apps.corpus.parsing.mapping import parse_mapping
-from apps.corpus.parsing.preview import preview
+from apps.corpus.parsing.preview import SpeakerPreview, preview
 from apps.corpus.parsing.records import FileError
 
 TURNS = "id,turn_index,speaker,text\n" + "".join(
@@ -23,7 +23,7 @@ def test_columns_come_with_counts_and_the_guess():
     assert (speaker.filled, speaker.distinct, speaker.values) == (6, 2, [("Seeker", 3), ("Anna", 3)])
     assert seen.rows == 6
     assert [record.external_id for record in seen.conversations] == ["c0", "c1", "c2"]
-    assert seen.unknown_speakers == {"Anna": 3}
+    assert seen.speakers == [SpeakerPreview("Seeker", 3, "seeker", True), SpeakerPreview("Anna", 3, "other", False)]
     assert seen.rows_with_comma_mark == 6
     assert seen.notices.total == 2
 
@@ -39,7 +39,7 @@ def test_a_mapping_that_does_not_fit_is_a_fault_and_the_columns_are_shown_all_th
 
 def test_an_edited_mapping_is_followed():
     seen = preview(io.BytesIO(TURNS.encode()), parse_mapping(["speaker.Anna=supporter"], clean_commas=True))
-    assert seen.unknown_speakers == {}
+    assert seen.speakers[1] == SpeakerPreview("Anna", 3, "supporter", True)
     assert seen.conversations[0].turns[1].text == "said, 1"
 
 

@@ -1,8 +1,9 @@
 """Which column means what. The fields are those of the import contract (docs/importing-conversations.md)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import Any
 
 from apps.corpus.parsing.records import FileError, Role
 from apps.corpus.parsing.speakers import NOT_A_SPEAKER
@@ -41,7 +42,8 @@ class ColumnMapping:
     """What is taken from where.
 
     `columns`: field -> column; a column of "" says that the field is not to be guessed.
-    `constants`: field -> the same text for every row. `roles`: speaker label -> role.
+    `constants`: field -> the same text for every row. `roles`: speaker label -> role. `left_out`: columns that are not
+    kept as metadata even where unmapped ones are.
     """
 
     columns: dict[str, str] = field(default_factory=dict)
@@ -50,6 +52,7 @@ class ColumnMapping:
     drop_unmapped: bool = False
     clean_commas: bool = False
     without_text: bool = False
+    left_out: tuple[str, ...] = ()
 
     @property
     def shape(self) -> Shape:
@@ -116,8 +119,26 @@ class ColumnMapping:
             "drop_unmapped": self.drop_unmapped,
             "clean_commas": self.clean_commas,
             "without_text": self.without_text,
+            "left_out": list(self.left_out),
         }
         return {name: value for name, value in parts.items() if value}
+
+    def as_json(self) -> dict[str, Any]:
+        """Everything, for `mapping_from_json`: also which fields are not to be guessed."""
+        return self.as_dict() | ({"columns": self.columns} if self.columns else {})
+
+
+def mapping_from_json(parts: Mapping[str, Any]) -> ColumnMapping:
+    """The mapping that `ColumnMapping.as_json` has written; {} is one in which everything is guessed."""
+    return ColumnMapping(
+        columns=dict(parts.get("columns", {})),
+        constants=dict(parts.get("constants", {})),
+        roles=dict(parts.get("roles", {})),
+        drop_unmapped=bool(parts.get("drop_unmapped", False)),
+        clean_commas=bool(parts.get("clean_commas", False)),
+        without_text=bool(parts.get("without_text", False)),
+        left_out=tuple(parts.get("left_out", ())),
+    )
 
 
 def listed(names: Iterable[str], limit: int = 40) -> str:

@@ -11,6 +11,7 @@ from apps.corpus.parsing.mapping import ColumnMapping
 from apps.corpus.parsing.reading import ConversationReader
 from apps.corpus.parsing.records import ConversationRecord, FileError, Findings, Notice, Problem
 from apps.corpus.parsing.rows import open_table
+from apps.corpus.parsing.speakers import Speakers, normal
 from apps.corpus.parsing.tables import Row
 
 VALUES_SHOWN = 20
@@ -28,12 +29,26 @@ class ColumnPreview:
     values: list[tuple[str, int]]
 
 
+@dataclass(frozen=True)
+class SpeakerPreview:
+    """A speaker label in the first rows, in its commonest spelling, however often it stands there in any.
+
+    `role` is what it stands for, `is_known` whether that was known or given, or only `other` for want of better.
+    """
+
+    label: str
+    count: int
+    role: str
+    is_known: bool
+
+
 @dataclass
 class Preview:
     """The first 200 rows under a mapping.
 
     `fault` says why the file cannot be imported as it stands, "" where it can; `is_cut` whether there are more rows.
-    `conversations` are the first five; `unknown_speakers` and `rows_with_comma_mark` count within the rows seen.
+    `conversations` are the first five; `speakers` (the commonest first) and `rows_with_comma_mark` count within the
+    rows seen.
     """
 
     format: str
@@ -47,7 +62,7 @@ class Preview:
     conversations: list[ConversationRecord] = field(default_factory=list)
     problems: Findings[Problem] = field(default_factory=Findings)
     notices: Findings[Notice] = field(default_factory=Findings)
-    unknown_speakers: dict[str, int] = field(default_factory=dict)
+    speakers: list[SpeakerPreview] = field(default_factory=list)
     rows_with_comma_mark: int = 0
 
 
@@ -79,8 +94,21 @@ def _read(reader: ConversationReader, seen: Preview) -> None:
         elif isinstance(found, Notice):
             seen.notices.add(found)
     seen.rows = reader.rows
-    seen.unknown_speakers = dict(reader.maker.speakers.unknown.most_common())
+    seen.speakers = _speakers(reader.maker.speakers)
     seen.rows_with_comma_mark = reader.maker.rows_with_comma_mark
+
+
+def _speakers(speakers: Speakers) -> list[SpeakerPreview]:
+    counted: dict[str, Counter[str]] = {}
+    for label, count in (speakers.known + speakers.unknown).items():
+        counted.setdefault(normal(label), Counter())[label] = count
+    found = [
+        SpeakerPreview(
+            spellings.most_common(1)[0][0], spellings.total(), speakers.role_for(label), speakers.is_known(label)
+        )
+        for label, spellings in counted.items()
+    ]
+    return sorted(found, key=lambda speaker: -speaker.count)
 
 
 def _column(name: str, sample: list[Row]) -> ColumnPreview:

@@ -57,6 +57,7 @@ class ConversationReader:
         self.maker = TurnMaker(self.mapping)
         self.rows = 0
         self._used = set(self.mapping.mapped().values())
+        self._unkept = self._used.union(self.mapping.left_out)
         self._is_numbered = "turn_index" in self.mapping.mapped()
         self._unseen = set(self._used) if self._is_json else set()
         self._named = {
@@ -261,7 +262,7 @@ class ConversationReader:
         wanted: list[tuple[str, str]] = []
         if not self.mapping.drop_unmapped:
             columns = dict.fromkeys(name for row in rows for name in row.values)
-            wanted = [(column, column) for column in columns if column not in self._used]
+            wanted = [(column, column) for column in columns if column not in self._unkept]
         # After the others: a name that was asked for wins over a column that happens to be called so.
         wanted += [(field[5:], column) for field, column in self._named.items() if field.startswith("meta.")]
         for name, column in wanted:

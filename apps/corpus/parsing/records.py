@@ -10,7 +10,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 Kind = TypeVar("Kind")
 
-MAX_FINDINGS_SHOWN = 200
+MAX_FINDINGS_SHOWN = 500
 HOLDS_NUL = "holds a NUL byte, which text cannot hold"
 CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
@@ -156,7 +156,7 @@ class EncodingError(FileError):
 
 @dataclass
 class Findings(Generic[Kind]):
-    """Things found in a file: all are counted, the first 200 are kept."""
+    """Things found in a file: all are counted, the first 500 are kept."""
 
     total: int = 0
     shown: list[Kind] = field(default_factory=list)

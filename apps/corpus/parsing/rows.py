@@ -1,7 +1,7 @@
 """Any file as rows of columns: its format is told by content, its encoding by its mark."""
 
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import chain, islice
@@ -36,6 +36,19 @@ class Table:
     def cut(self, rows: int) -> None:
         """Read no further than the first so many rows. `is_cut` tells afterwards whether there were more."""
         self.rows = self._first(self.rows, rows)
+
+    def watch(self, told: Callable[[int], None], every: int = 100) -> None:
+        """Call `told` with the number of rows handed out so far, now and then. What it raises ends the reading."""
+        self.rows = self._watched(self.rows, told, every)
+
+    @staticmethod
+    def _watched(source: Iterator[Row | Finding], told: Callable[[int], None], every: int) -> Iterator[Row | Finding]:
+        count = 0
+        for count, row in enumerate(source, start=1):
+            if count % every == 0:
+                told(count)
+            yield row
+        told(count)
 
     def _first(self, source: Iterator[Row | Finding], rows: int) -> Iterator[Row | Finding]:
         yield from islice(source, rows)

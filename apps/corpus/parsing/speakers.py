@@ -32,23 +32,31 @@ def normal(label: str) -> str:
 class Speakers:
     """Labels and their roles: those known everywhere, and over them those given for this file.
 
-    Unknown labels get the role `other` and are counted in `unknown`, so that they can be shown and mapped.
+    Unknown labels get the role `other` and are counted in `unknown`, so that they can be shown and mapped; `known`
+    counts the others.
     """
 
     def __init__(self, roles: dict[str, str] | None = None) -> None:
         self._roles = {label: str(role) for role, labels in KNOWN_LABELS.items() for label in labels}
         self._roles |= {normal(label): role for label, role in (roles or {}).items()}
         self.unknown: Counter[str] = Counter()
+        self.known: Counter[str] = Counter()
 
     def is_known(self, label: str) -> bool:
         return normal(label) in self._roles
 
+    def role_for(self, label: str) -> str:
+        """The role a label stands for, without counting it."""
+        role = self._roles.get(normal(label))
+        return Role.OTHER if role is None or role == NOT_A_SPEAKER else role
+
     def role_of(self, label: str) -> str:
+        """The role of whoever speaks this turn; the label is counted."""
         role = self._roles.get(normal(label))
         if role is None or role == NOT_A_SPEAKER:
-            if label in self.unknown or len(self.unknown) < MAX_LABELS_COUNTED:
-                self.unknown[label] += 1
+            _count(self.unknown, label)
             return Role.OTHER
+        _count(self.known, label)
         return role
 
     def begins_turn(self, line: str) -> tuple[str, str] | None:
@@ -68,3 +76,8 @@ class Speakers:
         words = len(label.split())
         looks_like_name = words == 1 or (words <= MAX_LABEL_WORDS and not label[0].islower())
         return (label, rest) if looks_like_name else None
+
+
+def _count(counter: Counter[str], label: str) -> None:
+    if label in counter or len(counter) < MAX_LABELS_COUNTED:
+        counter[label] += 1

@@ -2,8 +2,9 @@
 
 import json
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from typing import IO, Any, BinaryIO
 
@@ -16,7 +17,7 @@ from apps.common.inserting import insert_rows
 from apps.common.models import AuditEntry
 from apps.corpus.models import Conversation, Dataset, Turn
 from apps.corpus.parsing.mapping import ColumnMapping
-from apps.corpus.parsing.reading import Found, open_conversations
+from apps.corpus.parsing.reading import ConversationReader, Found, open_conversations
 from apps.corpus.parsing.records import ConversationRecord, FileError, Findings, LateRow, Notice, Problem
 from apps.corpus.services.freezing import refuse_if_frozen
 
@@ -66,6 +67,22 @@ class ImportRefusedError(Exception):
         super().__init__(f"{result.problems.total} problems and {result.conflicts.total} conflicts")
 
 
+class ImportFollower:
+    """Told how an import goes, step by step. What a method raises ends the import, with nothing stored."""
+
+    def opened(self, name: str, reader: ConversationReader) -> None:
+        """A file's format and mapping are known."""
+
+    def reading(self, name: str, rows: int) -> None:
+        """So many rows of a file are read so far."""
+
+    def checked(self, dataset: Dataset, result: ImportResult) -> None:
+        """All is read and compared, and will be written: within the transaction, with the dataset locked."""
+
+    def stored(self, dataset: Dataset, result: ImportResult) -> None:
+        """All is written: within the same transaction, whatever was added."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Seen:
     """The first conversation of the files under one id: its hash, and where it stands."""
@@ -86,22 +103,22 @@ def import_files(
     actor: User | None = None,
     skip_problem_rows: bool = False,
     dry_run: bool = False,
-    on_open: Callable[[str, Any], None] | None = None,
+    follower: ImportFollower | None = None,
 ) -> ImportResult:
     """Read files of conversations and store them in `dataset` as one act.
 
-    `on_open(name, reader)` is told of each file as its format and mapping are known.
     Raises FileError (with the file's name, of several) where a file is unusable, else as `import_conversations`.
     """
     sources: list[dict[str, Any]] = []
+    told = follower or ImportFollower()
 
     def found() -> Iterator[Found]:
         for source in files:
             name = source.name if len(files) > 1 else ""
             try:
                 reader = open_conversations(source.file, name=name, mapping=mapping, format=format, encoding=encoding)
-                if on_open is not None:
-                    on_open(source.name, reader)
+                told.opened(source.name, reader)
+                reader.table.watch(partial(told.reading, source.name))
                 about = {"file": source.name, "format": reader.table.format, "mapping": reader.mapping.as_dict()}
                 yield from reader
             except FileError as error:
@@ -117,6 +134,7 @@ def import_files(
         skip_problem_rows=skip_problem_rows,
         dry_run=dry_run,
         sources=sources,
+        follower=told,
     )
 
 
@@ -128,6 +146,7 @@ def import_conversations(
     skip_problem_rows: bool = False,
     dry_run: bool = False,
     sources: Sequence[dict[str, Any]] = (),
+    follower: ImportFollower | None = None,
 ) -> ImportResult:
     """Store conversations in `dataset`, which is made if it is new; records that are there already are skipped.
 
@@ -137,6 +156,7 @@ def import_conversations(
     DatasetFrozenError where something would be added to a frozen dataset.
     """
     result = ImportResult()
+    told = follower or ImportFollower()
     with tempfile.TemporaryFile("w+", encoding="utf-8", newline="\n", prefix="accord-import-") as spool:
         seen = _spool(found, spool, result)
         if dry_run:
@@ -145,10 +165,12 @@ def import_conversations(
         with transaction.atomic():
             stored_in = _locked(dataset)
             _compare(stored_in, seen, result, skip_problem_rows)
+            told.checked(stored_in, result)
             spool.seek(0)
             _write(stored_in, seen, spool)
             if result.added:
                 _note(stored_in, actor, result, sources)
+            told.stored(stored_in, result)
     return result
 
 

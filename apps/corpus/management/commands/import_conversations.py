@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser, OutputWrapper
 
 from apps.accounts.command_options import person_named
 from apps.corpus.command_options import add_pairs, encoding_hint, files_and_pairs
@@ -15,7 +15,29 @@ from apps.corpus.parsing.mapping import parse_mapping
 from apps.corpus.parsing.reading import ConversationReader
 from apps.corpus.parsing.records import EncodingError, FileError
 from apps.corpus.services.freezing import DatasetFrozenError
-from apps.corpus.services.importing import ImportRefusedError, ImportResult, SourceFile, import_files
+from apps.corpus.services.importing import (
+    ImportFollower,
+    ImportRefusedError,
+    ImportResult,
+    SourceFile,
+    import_files,
+)
+
+
+class _Teller(ImportFollower):
+    """Prints how each file is read."""
+
+    def __init__(self, stdout: OutputWrapper) -> None:
+        self.stdout = stdout
+
+    def opened(self, name: str, reader: ConversationReader) -> None:
+        mapping = reader.mapping
+        pairs = [f"{field}={column}" for field, column in (mapping.mapped() | mapping.constants).items()]
+        self.stdout.write(f"{name}: {reader.table.format}, read as {' '.join(pairs)}")
+        unmapped = [column for column in reader.table.columns if column not in mapping.mapped().values()]
+        if unmapped:
+            fate = "left out" if mapping.drop_unmapped else "kept as metadata (--drop-unmapped leaves them out)"
+            self.stdout.write(f"{name}: other columns, {fate}: {', '.join(unmapped)}")
 
 
 class Command(BaseCommand):
@@ -63,7 +85,7 @@ class Command(BaseCommand):
                     encoding=options["encoding"],
                     skip_problem_rows=options["skip_problem_rows"],
                     dry_run=options["dry_run"],
-                    on_open=self._tell,
+                    follower=_Teller(self.stdout),
                 )
         except EncodingError as error:
             raise CommandError(f"{error}{encoding_hint(error)} Nothing was imported.") from None
@@ -95,15 +117,6 @@ class Command(BaseCommand):
             return SourceFile(Path(name).name, stack.enter_context(Path(name).open("rb")))
         except OSError as error:
             raise CommandError(f"{name} cannot be opened: {error.strerror}.") from None
-
-    def _tell(self, name: str, reader: ConversationReader) -> None:
-        mapping = reader.mapping
-        pairs = [f"{field}={column}" for field, column in (mapping.mapped() | mapping.constants).items()]
-        self.stdout.write(f"{name}: {reader.table.format}, read as {' '.join(pairs)}")
-        unmapped = [column for column in reader.table.columns if column not in mapping.mapped().values()]
-        if unmapped:
-            fate = "left out" if mapping.drop_unmapped else "kept as metadata (--drop-unmapped leaves them out)"
-            self.stdout.write(f"{name}: other columns, {fate}: {', '.join(unmapped)}")
 
     def _list_findings(self, result: ImportResult) -> None:
         for line in (
