@@ -1,9 +1,18 @@
 """Rows that know no domain: who did what, which worker is alive, what runs in the background, and files handed in."""
 
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+
+if TYPE_CHECKING:
+    from apps.accounts.models import User
+
+# So long may a job wait, or its worker be silent, before a page says so.
+QUIET_AFTER = timedelta(seconds=30)
 
 
 class TimeStamped(models.Model):
@@ -65,6 +74,12 @@ class JobQuerySet(models.QuerySet["Job"]):
         """Jobs that wait or run."""
         return self.filter(state__in=OPEN_STATES)
 
+    def visible_to(self, user: "User") -> "JobQuerySet":
+        """A person's own jobs; every job for admins."""
+        if user.is_admin:
+            return self.all()
+        return self.filter(owner=user) if user.is_active else self.none()
+
 
 class Job(TimeStamped):
     """A piece of background work: the row comes first, and the Celery task named in it only triggers it.
@@ -83,6 +98,7 @@ class Job(TimeStamped):
     total = models.PositiveBigIntegerField(null=True, blank=True, help_text="Of what `done` counts; empty: not known")
     message = models.TextField(blank=True, help_text="How it ended, in a sentence")
     problems = models.JSONField(default=list, blank=True, help_text="Lines to be read, the first of them only")
+    problem_count = models.PositiveIntegerField(null=True, blank=True, help_text="Empty: those in `problems` are all")
     result = models.JSONField(default=dict, blank=True, help_text="Counts by name")
     result_url = models.CharField(max_length=500, blank=True, help_text="Where the outcome is looked at")
     back_url = models.CharField(max_length=500, blank=True, help_text="Where it was asked for, to mend and try again")
@@ -104,6 +120,27 @@ class Job(TimeStamped):
     @property
     def is_open(self) -> bool:
         return self.state in OPEN_STATES
+
+    @property
+    def waits_long(self) -> bool:
+        """Queued, and for longer than a worker at leisure takes to begin."""
+        return self.state == JobState.QUEUED and timezone.now() - self.created_at > QUIET_AFTER
+
+    @property
+    def is_quiet(self) -> bool:
+        """Running, and not heard of for a while: in a long transaction, or with a worker that is gone."""
+        if self.state != JobState.RUNNING or self.alive_at is None:
+            return False
+        return timezone.now() - self.alive_at > QUIET_AFTER
+
+    @property
+    def n_problems(self) -> int:
+        """How many problems there were; `problems` holds the first of them."""
+        return max(len(self.problems), self.problem_count or 0)
+
+    @property
+    def n_problems_not_kept(self) -> int:
+        return self.n_problems - len(self.problems)
 
 
 class StoredFile(TimeStamped):

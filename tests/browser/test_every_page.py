@@ -13,6 +13,7 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from playwright.sync_api import Page
 
 from apps.accounts.services.keys import create_key
+from apps.common.services.jobs import create_job
 from tests.browser.conftest import DESKTOP, PHONE, accessibility_faults, scrolls_sideways
 
 SIZES = {"desk": DESKTOP, "phone": PHONE}
@@ -25,6 +26,7 @@ NO_PAGES = {
     "accounts:user-deactivate",
     "accounts:user-reactivate",
     "common:healthz",
+    "common:job-cancel",
     "common:readyz",
     "frameworks:yaml",
     "schema",
@@ -77,6 +79,12 @@ def pages_of_people(rosa, study) -> dict[str, str]:
     }
 
 
+def pages_of_jobs(owner) -> dict[str, str]:
+    """A job that waits; the other states have their test in test_jobs.py."""
+    job = create_job(kind="talks.import", task="tests.nothing", title="Import of talks.csv", owner=owner)
+    return {"common:jobs": reverse("common:jobs"), "common:job": reverse("common:job", args=[job.pk])}
+
+
 def faults_of(page: Page, pages: dict[str, str]) -> list[str]:
     """What is wrong with the pages, by day and by night, on a desk and on a phone."""
     faults = []
@@ -112,8 +120,12 @@ def test_every_page_of_raters_is_accessible_and_fits(open_page, emil, grief):
     assert faults_of(open_page(emil), names_of_pages) == []
 
 
+def test_every_page_of_jobs_is_accessible_and_fits(open_page, rosa):
+    assert faults_of(open_page(rosa), pages_of_jobs(rosa)) == []
+
+
 def test_pages_with_nothing_on_them_yet_are_accessible_and_fit(open_page, rosa):
-    addresses = ["dashboard:home", "accounts:keys", "corpus:datasets", "frameworks:list", "studies:list"]
+    addresses = ["dashboard:home", "accounts:keys", "corpus:datasets", "frameworks:list", "studies:list", "common:jobs"]
     assert faults_of(open_page(rosa), {name: reverse(name) for name in addresses}) == []
 
 
@@ -139,6 +151,6 @@ def test_pages_of_errors_are_accessible_and_fit(open_page, emil, watch, viewport
 
 
 def test_no_page_is_forgotten(rosa, grief):
-    walked = set(pages_of_strangers(rosa)) | set(pages_of_people(rosa, grief))
+    walked = set(pages_of_strangers(rosa)) | set(pages_of_people(rosa, grief)) | set(pages_of_jobs(rosa))
     pages = {name for name in names(get_resolver()) if "api/" not in name} - NO_PAGES
     assert {name for name in pages if not name.startswith("api")} - walked == set()

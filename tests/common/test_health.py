@@ -60,7 +60,7 @@ class TestReady:
         def no_such_table() -> bool:
             raise ProgrammingError("no such table")
 
-        monkeypatch.setattr("apps.common.views.is_worker_alive", no_such_table)
+        monkeypatch.setattr("apps.common.views.health.is_worker_alive", no_such_table)
         response = client.get("/readyz")
         assert response.status_code == 503
         assert response.json() == {"database": True, "broker": True, "worker": False}

@@ -274,7 +274,7 @@ def test_a_running_job_is_cancelled_when_its_work_looks_up_and_what_it_wrote_is_
     Job.objects.filter(pk=job.pk).update(cancel_asked_at=None)
     run_job(pk=job.pk, work=work)
     job.refresh_from_db()
-    assert (job.state, job.message) == (JobState.CANCELLED, "Cancelled on request.")
+    assert (job.state, job.message) == (JobState.CANCELLED, "Cancelled on request. Nothing of it was stored.")
     assert not AuditEntry.objects.filter(action="tests.row").exists()
 
 

@@ -40,21 +40,29 @@ PASSING_ERRORS = (OperationalError, InterfaceError)
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a job ended well: a sentence, counts by name, lines worth reading, and where the outcome is looked at."""
+    """How a job ended well: a sentence, counts by name, lines worth reading, and where the outcome is looked at.
+
+    `n_problems`: how many problems there were, where `problems` holds the first of them only.
+    """
 
     message: str
     result: dict[str, Any] = field(default_factory=dict)
     problems: Sequence[str] = ()
     url: str = ""
+    n_problems: int | None = None
 
 
 class JobRefused(Exception):  # noqa: N818 - not a fault of the program
-    """The work cannot be done as asked: a sentence for its owner, and lines that say where. Nothing was stored."""
+    """The work cannot be done as asked: a sentence for its owner, and lines that say where. Nothing was stored.
 
-    def __init__(self, message: str, problems: Sequence[str] = ()) -> None:
+    `n_problems`: how many problems there are, where `problems` holds the first of them only.
+    """
+
+    def __init__(self, message: str, problems: Sequence[str] = (), n_problems: int | None = None) -> None:
         super().__init__(message)
         self.message = message
         self.problems = problems
+        self.n_problems = n_problems
 
 
 class JobCancelled(Exception):  # noqa: N818
@@ -103,6 +111,7 @@ class Reporter:
             raise JobCancelled
 
 
+# Stores everything in one transaction, or nothing; may be run again after it was killed, without harm.
 Work = Callable[[Job, Reporter], Outcome]
 
 
@@ -196,9 +205,9 @@ def _run(job: Job, work: Work, reporter: Reporter) -> None:
         # Unless the work has finished it within its own transaction.
         _end(job, JobState.DONE, outcome)
     except JobRefused as refusal:
-        _end(job, JobState.FAILED, Outcome(refusal.message, problems=refusal.problems))
+        _end(job, JobState.FAILED, Outcome(refusal.message, problems=refusal.problems, n_problems=refusal.n_problems))
     except JobCancelled:
-        _end(job, JobState.CANCELLED, Outcome(_("Cancelled on request.")))
+        _end(job, JobState.CANCELLED, Outcome(_("Cancelled on request. Nothing of it was stored.")))
     except JobLost:
         logger.warning("Job %s, attempt %s, was taken over or is over", job.pk, job.attempts)
     except PASSING_ERRORS:
@@ -225,6 +234,7 @@ def _end(job: Job, state: JobState, outcome: Outcome, *, unless_cancelled: bool 
         state=state,
         message=outcome.message,
         problems=[str(line) for line in outcome.problems[:MAX_PROBLEMS]],
+        problem_count=max(len(outcome.problems), outcome.n_problems or 0),
         result=outcome.result,
         result_url=outcome.url,
         finished_at=now,
@@ -255,7 +265,10 @@ def _take_up_stale() -> None:
     now = timezone.now()
     stale = Job.objects.filter(state=JobState.RUNNING, alive_at__lt=now - STALE_AFTER)
     stale.exclude(cancel_asked_at=None).update(
-        state=JobState.CANCELLED, message=_("Cancelled on request."), finished_at=now, updated_at=now
+        state=JobState.CANCELLED,
+        message=_("Cancelled on request. Nothing of it was stored."),
+        finished_at=now,
+        updated_at=now,
     )
     message = _(
         "Given up after %(attempts)s attempts: each time the worker stopped before the work was done. "
