@@ -1,5 +1,6 @@
 """What is rated: datasets of conversations of turns."""
 
+import hashlib
 import re
 
 from django.conf import settings
@@ -31,6 +32,12 @@ class DatasetQuerySet(models.QuerySet["Dataset"]):
         if user.is_researcher:
             return self.filter(Q(owner=user) | Q(owner=None))
         return self.none()
+
+    def editable_by(self, user: User) -> "DatasetQuerySet":
+        """Admins may change every dataset; researchers their own. Those of the site are the admins' to change."""
+        if user.is_admin:
+            return self.all()
+        return self.filter(owner=user) if user.is_researcher else self.none()
 
     def with_counts(self) -> "DatasetQuerySet":
         """Adds `n_conversations`."""
@@ -65,6 +72,10 @@ class Dataset(TimeStamped):
     def is_frozen(self) -> bool:
         """Whether its conversations may no longer change: they are what an active study is about."""
         return self.frozen_at is not None
+
+    def is_editable_by(self, user: User) -> bool:
+        """Whether the person may change what is said of it, and, while it is not frozen, its conversations."""
+        return user.is_admin or (user.is_researcher and self.owner_id == user.pk)
 
 
 class ConversationQuerySet(models.QuerySet["Conversation"]):
@@ -104,6 +115,16 @@ class Conversation(TimeStamped):
 
     def __str__(self) -> str:
         return self.title or self.external_id
+
+    @property
+    def revision(self) -> str:
+        """Tells whether it still is what somebody has seen: another for other content, and for another id."""
+        return hashlib.sha256(f"{self.content_hash} {self.external_id}".encode()).hexdigest()
+
+    @property
+    def is_rated(self) -> bool:
+        """Whether ratings stand on its text. The reverse relations are those of higher apps: a yes or no is asked."""
+        return self.items.filter(ratings__isnull=False).exists()
 
     @property
     def language_tag(self) -> str:
