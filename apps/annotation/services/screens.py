@@ -108,7 +108,7 @@ class FrameworkPart:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the item stands. `number` counts the rater's items in its block from 1.
+    """Where the item stands. `number` counts the rater's items from 1, in the order in which they got them.
 
     `total` is None where raters share the items out among them: how many will be one's own, nobody knows.
     """
@@ -235,8 +235,8 @@ def load_preview(*, study: Study, number: int) -> Screen | None:
         turns=turns,
         frameworks=_frameworks(item.block),
         place=Place(
-            number=item.block.items.filter(position__lte=item.position).count(),
-            total=item.block.items.count(),
+            number=number,
+            total=n_items,
             block_number=blocks.index(item.block_id) + 1,
             n_blocks=len(blocks),
         ),
@@ -307,18 +307,13 @@ def _fill_in(
 
 def _place(assignment: Assignment) -> Place:
     rater, item = assignment.rater, assignment.item
-    groups = list(
-        BlockGroup.objects.filter(block__study=rater.study_id, kind=rater.kind)
-        .order_by("block__position")
-        .values_list("block_id", "overlap")
-    )
-    blocks = [block_id for block_id, _ in groups]
-    is_shared = dict(groups).get(item.block_id) is not None
-    own = rater.assignments.filter(item__block=item.block_id, position__lte=assignment.position)
-    total = Item.objects.filter(block=item.block_id).count()
+    groups = BlockGroup.objects.filter(block__study=rater.study_id, kind=rater.kind).order_by("block__position")
+    overlaps = dict(groups.values_list("block_id", "overlap"))
+    is_shared = any(overlap is not None for overlap in overlaps.values())
+    n_items = Item.objects.filter(block__in=overlaps).count()
     return Place(
-        number=own.count(),
-        total=None if is_shared else total,
-        block_number=blocks.index(item.block_id) + 1 if item.block_id in blocks else 1,
-        n_blocks=max(1, len(blocks)),
+        number=assignment.position + 1,
+        total=None if is_shared else n_items,
+        block_number=list(overlaps).index(item.block_id) + 1 if item.block_id in overlaps else 1,
+        n_blocks=max(1, len(overlaps)),
     )
