@@ -10,5 +10,6 @@ urlpatterns = [
     path("datasets/", include("apps.corpus.urls")),
     path("studies/", include("apps.annotation.urls")),
     path("studies/", include("apps.studies.urls")),
+    path("invite/", include("apps.studies.invitation_urls")),
     path("api/v1/", include("config.api")),
 ]

@@ -31,6 +31,46 @@ class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
         help_texts = {"name": _("How colleagues see you. Raters' names never appear in results.")}
 
 
+class RegistrationForm(forms.Form):
+    """A new account. With `fixed_email` the address is given and cannot be changed."""
+
+    name = forms.CharField(
+        label=_("Name"),
+        max_length=150,
+        help_text=_("How colleagues see you. Raters' names never appear in results."),
+        widget=forms.TextInput(attrs={"autocomplete": "name"}),
+    )
+    email = forms.EmailField(
+        label=_("E-mail address"), max_length=254, widget=forms.EmailInput(attrs={"autocomplete": "username"})
+    )
+    password = forms.CharField(
+        label=_("Password"),
+        max_length=1000,
+        strip=False,
+        help_text=_("At least 10 characters."),
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
+    )
+
+    def __init__(self, *args: object, fixed_email: str = "", **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        if fixed_email:
+            # A field that is disabled takes its initial value, whatever is sent.
+            self.fields["email"].disabled = True
+            self.initial["email"] = fixed_email
+
+    def add_problems(self, error: forms.ValidationError) -> None:
+        """What registering refused, beside the fields it is about."""
+        if not hasattr(error, "error_dict"):
+            field = "password" if self._is_about_password(error) else "email"
+            self.add_error(field, error)
+            return
+        for field, problems in error.error_dict.items():
+            self.add_error(field if field in self.fields else None, problems)
+
+    def _is_about_password(self, error: forms.ValidationError) -> bool:
+        return any(str(problem.code).startswith("password_") for problem in error.error_list)
+
+
 class KeyForm(forms.ModelForm):  # type: ignore[type-arg]
     class Meta:
         model = ApiKey

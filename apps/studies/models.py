@@ -4,11 +4,14 @@ Rows are ordered by the ids of what they belong to (`study_id`): by the relation
 own ordering into every query.
 """
 
+import hashlib
+import secrets
 from typing import NamedTuple
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Count, Exists, OuterRef, Q
+from django.db.models import Count, Exists, F, OuterRef, Q
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from apps.accounts.models import User
@@ -59,6 +62,9 @@ class AssignmentState(models.TextChoices):
     SKIPPED = "skipped", _("Skipped")
     LAPSED = "lapsed", _("Lapsed")
     SURPLUS = "surplus", _("Surplus")
+
+
+FINISHED_STATES = (AssignmentState.SUBMITTED, AssignmentState.SURPLUS)
 
 
 class ExclusionReason(models.TextChoices):
@@ -167,11 +173,12 @@ class BlockQuerySet(models.QuerySet["Block"]):
         """Adds `n_items`."""
         return self.annotate(n_items=counted(Item.objects.filter(block=OuterRef("pk")), by="block"))
 
-    def with_begun(self) -> "BlockQuerySet":
-        """Adds `has_begun`: an item of it was taken by a rater, or rated."""
+    def begun(self) -> "BlockQuerySet":
+        """Blocks of which an item was taken by a rater, rated, or excluded: their items stay."""
         items = Item.objects.filter(block=OuterRef("pk"))
         taken, rated = items.filter(assignments__isnull=False), items.filter(ratings__isnull=False)
-        return self.annotate(has_begun=Exists(taken) | Exists(rated))
+        excluded = items.filter(exclusions__isnull=False)
+        return self.filter(Exists(taken) | Exists(rated) | Exists(excluded))
 
 
 class Block(TimeStamped):
@@ -268,14 +275,19 @@ class KindSummary(NamedTuple):
 
 class RaterQuerySet(models.QuerySet["Rater"]):
     def with_rating_counts(self) -> "RaterQuerySet":
-        """Adds `n_ratings`. The reverse relation is that of `annotation.Rating`: a number is asked for, no model."""
-        return self.annotate(n_ratings=Count("ratings")).order_by("study", "kind", "name")
+        """Adds `n_ratings`, of finished ratings. Asks `annotation.Rating` for a number by the reverse relation."""
+        drafts = Assignment.objects.unfinished().filter(rater=OuterRef("pk")).drafts()
+        return self.annotate(n_ratings=Count("ratings") - counted(drafts, by="rater")).order_by("study", "kind", "name")
 
     def summed_by_kind(self) -> list["KindSummary"]:
-        """How many raters and ratings there are of each kind that occurs, in the order of the kinds."""
+        """How many raters and finished ratings there are of each kind that occurs, in the order of the kinds."""
         rows = self.order_by().values_list("kind").annotate(Count("pk", distinct=True), Count("ratings"))
         found = {kind: (n_raters, n_ratings) for kind, n_raters, n_ratings in rows}
-        return [KindSummary(kind, *found[kind]) for kind in RaterKind if kind in found]
+        unfinished = Assignment.objects.unfinished().filter(rater__in=self.order_by()).drafts()
+        drafts = dict(unfinished.order_by().values_list("rater__kind").annotate(Count("pk")))
+        return [
+            KindSummary(kind, found[kind][0], found[kind][1] - drafts.get(kind, 0)) for kind in RaterKind if kind in found
+        ]
 
 
 class Rater(TimeStamped):
@@ -307,6 +319,16 @@ class Rater(TimeStamped):
         return self.name
 
 
+class AssignmentQuerySet(models.QuerySet["Assignment"]):
+    def unfinished(self) -> "AssignmentQuerySet":
+        """Work that was not handed in: reserved, begun, skipped or lapsed. What was rated so far is a draft."""
+        return self.exclude(state__in=FINISHED_STATES)
+
+    def drafts(self) -> "AssignmentQuerySet":
+        """A row for each rating that its own rater gave in these assignments, rather than one for each assignment."""
+        return self.filter(item__ratings__rater=F("rater"))
+
+
 class Assignment(TimeStamped):
     """An item given to a rater: reserved, worked on, done."""
 
@@ -323,6 +345,8 @@ class Assignment(TimeStamped):
     skip_reason = models.TextField(blank=True)
     is_flagged = models.BooleanField(default=False, help_text="The rater wants to come back to it")
 
+    objects = AssignmentQuerySet.as_manager()
+
     class Meta:
         ordering = ["rater_id", "position"]
         constraints = [models.UniqueConstraint(fields=["rater", "item"], name="studies_assignment_once")]
@@ -330,6 +354,19 @@ class Assignment(TimeStamped):
 
     def __str__(self) -> str:
         return f"{self.item} for {self.rater}: {self.state}"
+
+
+class InvitationState(models.TextChoices):
+    OPEN = "open", _("Open")
+    USED = "used", _("Used")
+    EXPIRED = "expired", _("Expired")
+    REVOKED = "revoked", _("Revoked")
+
+
+class InvitationQuerySet(models.QuerySet["Invitation"]):
+    def open(self) -> "InvitationQuerySet":
+        """Invitations by which somebody can still join."""
+        return self.filter(used_at=None, revoked_at=None, expires_at__gt=timezone.now())
 
 
 class Invitation(TimeStamped):
@@ -354,11 +391,34 @@ class Invitation(TimeStamped):
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT, related_name="invitations_revoked"
     )
 
+    objects = InvitationQuerySet.as_manager()
+
     class Meta:
         ordering = ["-created_at", "-pk"]
 
     def __str__(self) -> str:
         return f"{self.role} of {self.study}"
+
+    @property
+    def state(self) -> InvitationState:
+        if self.used_at is not None:
+            return InvitationState.USED
+        if self.revoked_at is not None:
+            return InvitationState.REVOKED
+        return InvitationState.OPEN if self.expires_at > timezone.now() else InvitationState.EXPIRED
+
+    def is_for(self, user: User) -> bool:
+        """Whether the person may use it, as far as the address goes."""
+        return not self.email or self.email.lower() == user.email.lower()
+
+    @staticmethod
+    def new_token() -> str:
+        return secrets.token_urlsafe(32)
+
+    @staticmethod
+    def digest_of(token: str) -> str:
+        # Tokens are 256 random bits: a plain hash cannot be guessed backwards, and lookups stay one indexed query.
+        return hashlib.sha256(token.encode()).hexdigest()
 
 
 class ExclusionQuerySet(models.QuerySet["Exclusion"]):
