@@ -1,0 +1,178 @@
+/* Which scale is the current one, choosing points, and everything that shows how far one is. */
+AccordRating.view = (function () {
+  "use strict";
+  const { form, scales, byPk, say, announce, element, saving } = AccordRating;
+  const region = document.getElementById("scales");
+  const missing = document.getElementById("missing");
+  const dots = document.getElementById("sheet-dots");
+  const fold = document.getElementById("sheet-fold");
+  const listeners = [];
+  let current = null;
+
+  const unanswered = () => scales.filter((scale) => !scale.value());
+
+  function setCurrent(scale) {
+    if (scale === current) {
+      return;
+    }
+    current?.card.classList.remove("scale-card--current");
+    current?.card.removeAttribute("aria-current");
+    current = scale;
+    scale.card.classList.add("scale-card--current");
+    scale.card.setAttribute("aria-current", "true");
+    showPlace();
+    listeners.forEach((listener) => listener(scale));
+  }
+
+  /* Makes the scale current, in view, with the focus on its answer (or its first point). */
+  function goTo(scale) {
+    setCurrent(scale);
+    unfold();
+    (scale.radios.find((radio) => radio.checked) || scale.radios[0]).focus({ preventScroll: true });
+    scale.card.scrollIntoView({ block: "nearest" });
+  }
+
+  function step(by) {
+    const next = scales[scales.indexOf(current) + by];
+    if (next) {
+      goTo(next);
+    }
+  }
+
+  /* The first scale without an answer after the current one, or else from the top. */
+  function nextMissing() {
+    const at = scales.indexOf(current);
+    return [...scales.slice(at + 1), ...scales.slice(0, at + 1)].find((scale) => !scale.value());
+  }
+
+  function goOn() {
+    const next = nextMissing();
+    if (next) {
+      goTo(next);
+    } else {
+      goTo(current);
+      announce(say("announceAll"));
+    }
+  }
+
+  function reviewMissing() {
+    const next = nextMissing();
+    if (!next) {
+      return announce(say("announceAll"));
+    }
+    goTo(next);
+    return announce(say("announceMissing", { scale: next.label, count: unanswered().length }));
+  }
+
+  /* As if the point had been clicked. */
+  function choose(value) {
+    const radio = current.radios.find((one) => one.value === value);
+    if (!radio || radio.matches(":disabled")) {
+      return false;
+    }
+    if (!radio.checked) {
+      radio.checked = true;
+      radio.dispatchEvent(new Event("change", { bubbles: true }));
+    }
+    return true;
+  }
+
+  function showProgress() {
+    const left = unanswered();
+    form.querySelectorAll(".scale-group").forEach((group) => {
+      const cards = [...group.querySelectorAll("[data-scale]")];
+      const done = cards.filter((card) => byPk.get(card.dataset.scale).value()).length;
+      group.querySelector("[data-n-done]").textContent = done;
+      group.querySelector(".scale-group__count").classList.toggle("scale-group__count--full", done === cards.length);
+    });
+    document.getElementById("all-done").hidden = left.length > 0;
+    if (missing) {
+      missing.hidden = left.length === 0;
+      missing.querySelector("[data-missing]").textContent = left.length;
+      missing.querySelector("ul").replaceChildren(...left.map(linkTo));
+    }
+    showPlace();
+  }
+
+  function linkTo(scale) {
+    const link = element("a", { href: `#scale-${scale.pk}`, textContent: scale.label });
+    link.lang = scale.card.querySelector("legend").lang;
+    return element("li", {}, link);
+  }
+
+  function showPlace() {
+    const at = scales.indexOf(current);
+    const group = current?.card.closest(".scale-group").querySelector("h3").textContent;
+    const place = say("place", { number: at + 1, total: scales.length });
+    document.getElementById("sheet-place").textContent = `${place} · ${group}`;
+    document.getElementById("sheet-previous").disabled = at <= 0;
+    document.getElementById("sheet-next").disabled = at >= scales.length - 1;
+    [...dots.children].forEach((dot, index) => {
+      dot.classList.toggle("is-done", scales[index].value() !== "");
+      dot.classList.toggle("is-current", index === at);
+    });
+  }
+
+  function unfold() {
+    setFolded(false);
+  }
+
+  function setFolded(isFolded) {
+    region.classList.toggle("rating__scales--folded", isFolded);
+    fold.setAttribute("aria-expanded", String(!isFolded));
+    fold.textContent = say(isFolded ? "unfold" : "fold");
+  }
+
+  function start() {
+    dots.replaceChildren(...scales.map(() => element("li", {})));
+    document.getElementById("sheet-bar").hidden = false;
+    form.addEventListener("change", (event) => {
+      const card = event.target.closest("[data-scale]");
+      if (card && event.target.type === "radio") {
+        setCurrent(byPk.get(card.dataset.scale));
+        saving.change(card.dataset.scale);
+        showProgress();
+      }
+    });
+    form.addEventListener("focusin", (event) => {
+      const card = event.target.closest("[data-scale]");
+      if (card) {
+        setCurrent(byPk.get(card.dataset.scale));
+      }
+    });
+    document.addEventListener("click", (event) => {
+      const link = event.target.closest('a[href^="#scale-"]');
+      const scale = link && byPk.get(link.hash.slice("#scale-".length));
+      if (scale) {
+        event.preventDefault();
+        link.closest("details")?.removeAttribute("open");
+        goTo(scale);
+      }
+    });
+    document.getElementById("sheet-previous").addEventListener("click", () => moveSheet(-1));
+    document.getElementById("sheet-next").addEventListener("click", () => moveSheet(1));
+    fold.addEventListener("click", () => setFolded(fold.getAttribute("aria-expanded") === "true"));
+    if (scales.length) {
+      setCurrent(unanswered()[0] || scales[0]);
+      current.card.scrollIntoView({ block: "nearest" });
+    }
+    showProgress();
+  }
+
+  // The buttons keep the focus, so that a thumb or a screen reader can go on stepping; the new question is told.
+  function moveSheet(by) {
+    const next = scales[scales.indexOf(current) + by];
+    if (next) {
+      setCurrent(next);
+      unfold();
+      document.getElementById("sheet-body").scrollTop = 0;
+      announce(next.card.querySelector("legend").textContent);
+    }
+  }
+
+  return {
+    start, goTo, goOn, step, choose, reviewMissing, unanswered, linkTo, showProgress, setCurrent,
+    current: () => current,
+    onCurrent: (listener) => listeners.push(listener),
+  };
+})();
