@@ -12,10 +12,10 @@ from datetime import datetime
 from typing import Any
 
 from django.db.models import Count
-from django.utils.translation import gettext
 
 from apps.annotation.evidence import Quote
 from apps.annotation.models import Evidence, Rating
+from apps.annotation.services.skipping import skip_reasons
 from apps.corpus.models import SpeakerRole, Turn
 from apps.frameworks.models import Dimension, Framework, ScalePoint
 from apps.studies.models import (
@@ -171,20 +171,12 @@ class Screen:
         return self.assignment is not None and self.assignment.state in FINISHED_STATES
 
     @property
+    def is_lapsed(self) -> bool:
+        return self.assignment is not None and self.assignment.state == AssignmentState.LAPSED
+
+    @property
     def skip_reasons(self) -> list[tuple[str, str]]:
         return skip_reasons()
-
-
-def skip_reasons() -> list[tuple[str, str]]:
-    """key -> words of the usual reasons for leaving an item; `other` asks for words of one's own."""
-    return [
-        ("unclear", gettext("I cannot make out what is said")),
-        ("language", gettext("I do not know the language well enough")),
-        ("distressing", gettext("I would rather not read this")),
-        ("known", gettext("I know these people or this conversation")),
-        ("broken", gettext("The text is broken or incomplete")),
-        ("other", gettext("Another reason")),
-    ]
 
 
 def load_screen(*, assignment: Assignment, is_editable: bool | None = None) -> Screen:

@@ -1,55 +1,247 @@
-"""The rating screen of one person. Nothing here reads another rater's answers."""
+"""The rating screen of one person: the page, and what its form and its scripts send.
 
-from typing import Any
+Nothing here reads another rater's answers. The form does everything without a script; the scripts save one scale at a
+time and report the time.
+"""
 
-from django.contrib.auth.decorators import login_required
-from django.http import Http404, HttpResponse
-from django.shortcuts import get_object_or_404, render
-from django.views.decorators.http import require_safe
+from dataclasses import asdict
+
+from django.http import HttpResponse, HttpResponseRedirect, JsonResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext
+from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.accounts.access import PersonRequest
-from apps.annotation.services.screens import Screen, load_preview, load_screen
-from apps.studies.models import Assignment, Rater, Study
+from apps.annotation.access import own_assignment, rater_required, rater_required_json, wants_json
+from apps.annotation.services.saving import (
+    AnswerConflict,
+    AnswerRefused,
+    Saved,
+    Standing,
+    is_complete,
+    save_answer,
+    save_form,
+)
+from apps.annotation.services.screens import Screen, load_screen
+from apps.annotation.services.skipping import ReasonMissing, reason_given
+from apps.frameworks.models import Dimension
+from apps.studies.models import Assignment, AssignmentState, StudyStatus
+from apps.studies.services import reservations, timing
+from apps.studies.services.reservations import WorkRefused
+from apps.studies.services.slots import full_items
 
 
-@require_safe
-@login_required
-def start(request: PersonRequest, slug: str) -> HttpResponse:
-    raise Http404
-
-
-@require_safe
-@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+@rater_required
 def item(request: PersonRequest, slug: str, pk: int) -> HttpResponse:
-    return show(request, load_screen(assignment=own_assignment(request, slug, pk)))
+    """GET: the screen. POST: the whole form, which saves what was changed and then does what its button says."""
+    assignment = own_assignment(request, slug, pk)
+    if request.method == "POST":
+        return _act(request, assignment)
+    if assignment.rater.study.status == StudyStatus.ACTIVE:
+        reservations.open_assignment(assignment=assignment)
+    return _show(request, _screen(assignment))
 
 
-@require_safe
-@login_required
-def preview(request: PersonRequest, slug: str) -> HttpResponse:
-    """The screen as a rater would meet it, without anybody's answers; nothing can be saved."""
-    study = get_object_or_404(Study.objects.readable_by(request.user), slug=slug)
-    number = request.GET.get("item", "1")
-    screen = load_preview(study=study, number=int(number) if number.isdecimal() and len(number) < 10 else 0)
-    if screen is None:
-        raise Http404
-    return show(request, screen)
+@require_POST
+@rater_required_json
+def save(request: PersonRequest, slug: str, pk: int) -> JsonResponse:
+    """One scale. Answers: saved; conflict (409); refused (422); closed (403)."""
+    assignment = own_assignment(request, slug, pk)
+    number = request.POST.get("dimension", "")
+    scales = Dimension.objects.filter(framework__blocks=assignment.item.block_id)
+    dimension = get_object_or_404(scales, pk=int(number) if _is_number(number) else 0)
+    try:
+        saved = save_answer(assignment=assignment, dimension=dimension, fields=request.POST, actor=request.user)
+    except WorkRefused as refusal:
+        return _closed(refusal)
+    except AnswerRefused as refusal:
+        return JsonResponse({"state": "refused", "dimension": dimension.pk, "message": str(refusal)}, status=422)
+    except AnswerConflict as conflict:
+        return JsonResponse(_conflict(dimension, conflict), status=409)
+    return JsonResponse(_saved(dimension, saved))
 
 
-def show(request: PersonRequest, screen: Screen, status: int = 200, **more: Any) -> HttpResponse:
-    return render(request, "annotation/item.html", {"screen": screen, "study": screen.study, **more}, status=status)
+@require_POST
+@rater_required_json
+def time(request: PersonRequest, slug: str, pk: int) -> HttpResponse:
+    """The seconds since the screen's last report."""
+    assignment = own_assignment(request, slug, pk)
+    try:
+        reservations.check_open(assignment.rater)
+        timing.report_time(
+            assignment=assignment,
+            wall=float(request.POST.get("wall", "")),
+            active=float(request.POST.get("active", "")),
+        )
+    except WorkRefused as refusal:
+        return _closed(refusal)
+    except ValueError:
+        message = gettext("wall and active are seconds since the last report.")
+        return JsonResponse({"state": "refused", "message": message}, status=422)
+    return HttpResponse(status=204)
 
 
-def own_rater(request: PersonRequest, slug: str) -> Rater:
-    """The person's rater in a study they know of, with the study; else 404."""
-    raters = Rater.objects.filter(study__in=Study.objects.visible_to(request.user), user=request.user, left_at=None)
-    return get_object_or_404(raters.select_related("study"), study__slug=slug)
+@require_POST
+@rater_required
+def flag(request: PersonRequest, slug: str, pk: int) -> HttpResponse:
+    """Flags the item, or takes the flag away; `flagged` (1 or 0) says which, so that a repeated request does no harm."""
+    return _flag(request, own_assignment(request, slug, pk))
 
 
-def own_assignment(request: PersonRequest, slug: str, pk: int) -> Assignment:
-    """One of the person's own items, with all that belongs to it, in one query; else 404."""
-    assignments = Assignment.objects.filter(
-        rater__study__in=Study.objects.visible_to(request.user), rater__user=request.user, rater__left_at=None
-    )
-    related = ("rater__study", "item__block", "item__conversation")
-    return get_object_or_404(assignments.select_related(*related), rater__study__slug=slug, pk=pk)
+@require_POST
+@rater_required
+def skip(request: PersonRequest, slug: str, pk: int) -> HttpResponse:
+    return _skip(request, own_assignment(request, slug, pk))
+
+
+@require_POST
+@rater_required
+def submit(request: PersonRequest, slug: str, pk: int) -> HttpResponse:
+    return _submit(request, own_assignment(request, slug, pk))
+
+
+def forward(assignment: Assignment) -> HttpResponseRedirect:
+    """To the rater's next item, or to the page that says there is none."""
+    slug = assignment.rater.study.slug
+    following = reservations.take_next(rater=assignment.rater)
+    return redirect("rating:done", slug) if following is None else redirect("rating:item", slug, following.pk)
+
+
+def _flag(request: PersonRequest, assignment: Assignment) -> HttpResponse:
+    wanted = {"1": True, "0": False}.get(request.POST.get("flagged", ""), not assignment.is_flagged)
+    try:
+        reservations.set_flag(assignment=assignment, is_flagged=wanted)
+    except WorkRefused as refusal:
+        return _refused(request, assignment, refusal)
+    if wants_json(request):
+        return JsonResponse({"state": "saved", "flagged": wanted})
+    return redirect("rating:item", assignment.rater.study.slug, assignment.pk)
+
+
+def _act(request: PersonRequest, assignment: Assignment) -> HttpResponse:
+    # A script that counts the time itself says so.
+    if "timed" not in request.POST and assignment.rater.study.status == StudyStatus.ACTIVE:
+        timing.count_gap(assignment=assignment)
+    screen = save_form(assignment=assignment, fields=request.POST, actor=request.user)
+    if screen.alert or any(scale.errors for scale in screen.scales):
+        return _show(request, screen, status=422 if screen.is_editable else 403)
+    action = request.POST.get("action", "save")
+    if action == "submit":
+        return _submit(request, assignment)
+    if action == "skip":
+        return _skip(request, assignment)
+    if action == "flag":
+        return _flag(request, assignment)
+    return _go(screen, assignment, action)
+
+
+def _go(screen: Screen, assignment: Assignment, action: str) -> HttpResponse:
+    slug = screen.study.slug
+    if action == "pause":
+        return redirect("rating:start", slug)
+    if action == "next" and screen.next is None and screen.is_submitted and screen.is_editable:
+        return forward(assignment)
+    neighbour = {"previous": screen.previous, "next": screen.next}.get(action)
+    return redirect("rating:item", slug, (neighbour or assignment).pk)
+
+
+def _submit(request: PersonRequest, assignment: Assignment) -> HttpResponse:
+    if not is_complete(assignment=assignment):
+        return _show_missing(request, assignment)
+    try:
+        reservations.submit(assignment=assignment)
+        return _moved_on(request, assignment)
+    except WorkRefused as refusal:
+        return _refused(request, assignment, refusal)
+
+
+def _skip(request: PersonRequest, assignment: Assignment) -> HttpResponse:
+    key, words = request.POST.get("reason", ""), request.POST.get("reason-words", "")
+    try:
+        reservations.skip(assignment=assignment, reason=reason_given(key=key, words=words))
+        return _moved_on(request, assignment)
+    except WorkRefused as refusal:
+        return _refused(request, assignment, refusal)
+    except ReasonMissing as problem:
+        if wants_json(request):
+            return JsonResponse({"state": "refused", "message": str(problem)}, status=422)
+        screen = _screen(assignment)
+        screen.alert, screen.skip_reason = str(problem), key
+        return _show(request, screen, status=422)
+
+
+def _moved_on(request: PersonRequest, assignment: Assignment) -> HttpResponse:
+    response = forward(assignment)
+    if wants_json(request):
+        return JsonResponse({"state": assignment.state, "url": response.headers["Location"]})
+    return response
+
+
+def _show_missing(request: PersonRequest, assignment: Assignment) -> HttpResponse:
+    screen = _screen(assignment)
+    scales = [{"dimension": scale.dimension.pk, "label": scale.dimension.label} for scale in screen.missing]
+    screen.alert = gettext("Not submitted yet: these scales have no answer: %(scales)s.") % {
+        "scales": ", ".join(scale.dimension.label for scale in screen.missing)
+    }
+    if wants_json(request):
+        return JsonResponse({"state": "missing", "message": screen.alert, "missing": scales}, status=422)
+    return _show(request, screen, status=422)
+
+
+def _screen(assignment: Assignment) -> Screen:
+    """The screen; a skipped item that others have taken can only be read."""
+    is_editable = assignment.rater.study.status == StudyStatus.ACTIVE
+    if is_editable and assignment.state == AssignmentState.SKIPPED:
+        is_editable = not full_items(rater=assignment.rater, item_ids=[assignment.item_id])
+    return load_screen(assignment=assignment, is_editable=is_editable)
+
+
+def _show(request: PersonRequest, screen: Screen, status: int = 200) -> HttpResponse:
+    return render(request, "annotation/item.html", {"screen": screen, "study": screen.study}, status=status)
+
+
+def _refused(request: PersonRequest, assignment: Assignment, refusal: WorkRefused) -> HttpResponse:
+    if wants_json(request):
+        return _closed(refusal)
+    screen = _screen(assignment)
+    screen.alert = str(refusal)
+    return _show(request, screen, status=403)
+
+
+def _closed(refusal: WorkRefused) -> JsonResponse:
+    return JsonResponse({"state": "closed", "message": str(refusal)}, status=403)
+
+
+def _saved(dimension: Dimension, saved: Saved) -> dict[str, object]:
+    return {
+        "state": "saved",
+        "dimension": dimension.pk,
+        **_value(saved.standing),
+        "based_on": saved.standing.based_on,
+        "saved_at": timezone.localtime(saved.at).strftime("%H:%M"),
+        "n_done": saved.n_done,
+        "n_scales": saved.n_scales,
+    }
+
+
+def _conflict(dimension: Dimension, conflict: AnswerConflict) -> dict[str, object]:
+    standing = conflict.standing
+    return {
+        "state": "conflict",
+        "dimension": dimension.pk,
+        "message": str(conflict),
+        **_value(standing),
+        "comment": standing.comment,
+        "evidence": [asdict(passage) for passage in standing.evidence],
+        "based_on": standing.based_on,
+    }
+
+
+def _value(standing: Standing) -> dict[str, object]:
+    return {"value": standing.value_text or None, "cannot_tell": standing.cannot_tell}
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) < 19
