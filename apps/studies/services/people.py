@@ -18,11 +18,10 @@ from apps.studies.models import (
     Study,
 )
 from apps.studies.services.raters import add_rater
+from apps.studies.services.slots import OPEN_STATES
 
 # A model or a baseline is nobody who can be invited.
 KINDS_OF_PEOPLE = (RaterKind.EXPERT, RaterKind.CROWD, RaterKind.SELF, RaterKind.REFERENCE)
-
-HELD = (AssignmentState.ASSIGNED, AssignmentState.IN_PROGRESS)
 
 
 class PeopleError(ValueError):
@@ -175,7 +174,7 @@ def _has_worked(rater: Rater) -> bool:
 def _leave(rater: Rater) -> None:
     rater.left_at = timezone.now()
     rater.save(update_fields=["left_at", "updated_at"])
-    rater.assignments.filter(state__in=HELD).update(
+    rater.assignments.filter(state__in=OPEN_STATES).update(
         state=AssignmentState.LAPSED, reserved_until=None, updated_at=timezone.now()
     )
 

@@ -18,7 +18,6 @@ from apps.studies.access import managed_study, readable_study
 from apps.studies.forms.people import MemberForm, RemoveForm, RoleForm, StartRatingForm, StopRatingForm
 from apps.studies.models import FINISHED_STATES, MemberRole, Membership, Rater, Study
 from apps.studies.services.people import (
-    HELD,
     PeopleError,
     UnknownPersonError,
     add_member,
@@ -27,6 +26,7 @@ from apps.studies.services.people import (
     leave_as_rater,
     remove_member,
 )
+from apps.studies.services.slots import OPEN_STATES
 
 PEOPLE_ON_A_PAGE = 50
 
@@ -213,6 +213,6 @@ def rating_leave(request: PersonRequest, slug: str) -> HttpResponse:
         "form": form,
         "reads": study.is_readable_by(request.user),
         "n_submitted": rater.assignments.filter(state__in=FINISHED_STATES).count(),
-        "n_held": rater.assignments.filter(state__in=HELD).count(),
+        "n_held": rater.assignments.filter(state__in=OPEN_STATES).count(),
     }
     return render(request, "studies/rating_leave.html", context, status=422 if request.method == "POST" else 200)
