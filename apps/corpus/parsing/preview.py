@@ -10,7 +10,7 @@ from apps.corpus.parsing.limits import SAMPLE_ROWS
 from apps.corpus.parsing.mapping import ColumnMapping
 from apps.corpus.parsing.reading import ConversationReader
 from apps.corpus.parsing.records import ConversationRecord, FileError, Findings, Notice, Problem
-from apps.corpus.parsing.rows import open_table
+from apps.corpus.parsing.rows import Table, open_table
 from apps.corpus.parsing.speakers import Speakers, normal
 from apps.corpus.parsing.tables import Row
 
@@ -27,6 +27,11 @@ class ColumnPreview:
     filled: int
     distinct: int
     values: list[tuple[str, int]]
+
+    @property
+    def shown_name(self) -> str:
+        """The header, without what no page can show."""
+        return printable(self.name)
 
 
 @dataclass(frozen=True)
@@ -70,7 +75,11 @@ def preview(
     file: BinaryIO, mapping: ColumnMapping | None = None, *, format: str | None = None, encoding: str | None = None
 ) -> Preview:
     """What an import of `file` would make of its first rows. Raises FileError where it cannot be read at all."""
-    table = open_table(file, format=format, encoding=encoding)
+    return preview_table(open_table(file, format=format, encoding=encoding), mapping)
+
+
+def preview_table(table: Table, mapping: ColumnMapping | None = None) -> Preview:
+    """The same for a file that is open already, and not yet read."""
     guessed = guess_mapping(table.columns, table.sample, mapping or ColumnMapping())
     columns = [_column(name, table.sample) for name in table.columns]
     seen = Preview(table.format, table.encoding, table.delimiter, columns, guessed)
@@ -123,4 +132,9 @@ def _shown(value: object) -> str:
         text = as_text(value)
     except CellError:
         text = str(value)
-    return text if len(text) <= CHARACTERS_SHOWN else text[: CHARACTERS_SHOWN - 1] + "…"
+    return printable(text if len(text) <= CHARACTERS_SHOWN else text[: CHARACTERS_SHOWN - 1] + "…")
+
+
+def printable(text: str) -> str:
+    """The text with halves of surrogate pairs, which no page can show, replaced."""
+    return text.encode("utf-8", "replace").decode()

@@ -1,0 +1,256 @@
+"""Uploading conversations: hand in a file, check how it is read, let a job import it. For researchers and admins."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.datastructures import MultiValueDict
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from apps.accounts.access import PersonRequest, researcher_required
+from apps.common.htmx import render_page_or_partial, wants_partial
+from apps.common.services.files import FileRefused
+from apps.common.tasks import start_job
+from apps.corpus.excerpts import excerpt_of
+from apps.corpus.forms.mapping import MappingForm, MappingNameForm
+from apps.corpus.forms.uploads import ReadingForm, UploadForm
+from apps.corpus.models import ConversationUpload, Dataset
+from apps.corpus.parsing.guessing import guess_mapping
+from apps.corpus.parsing.mapping import ColumnMapping
+from apps.corpus.parsing.preview import Preview, SpeakerPreview, preview_table
+from apps.corpus.parsing.records import EncodingError, FileError
+from apps.corpus.parsing.rows import open_table
+from apps.corpus.parsing.speakers import normal
+from apps.corpus.services.saved_mappings import offered_mappings
+from apps.corpus.services.uploads import (
+    UploadClosedError,
+    discard_upload,
+    mapping_of,
+    opened_source,
+    receive_upload,
+    settle_mapping,
+    settle_reading,
+    start_import,
+    target_of,
+)
+
+UPLOADS_ON_A_PAGE = 25
+PROBLEMS_SHOWN = 50
+
+
+@dataclass
+class Look:
+    """A look at an upload's file: the preview and the form, or the error that kept it from being read."""
+
+    preview: Preview | None = None
+    form: MappingForm | None = None
+    error: FileError | None = None
+    is_valid: bool = True
+
+    @property
+    def can_be_imported(self) -> bool:
+        return self.preview is not None and self.is_valid and not self.preview.fault
+
+    @property
+    def unknown_labels(self) -> dict[str, int]:
+        """The labels on the page that nobody has named."""
+        if self.preview is None:
+            return {}
+        return {speaker.label: speaker.count for speaker in self.preview.speakers if not speaker.is_known}
+
+
+def upload_of(request: PersonRequest, pk: int) -> ConversationUpload:
+    uploads = ConversationUpload.objects.open_to(request.user).select_related("source", "owner", "job")
+    return get_object_or_404(uploads, pk=pk)
+
+
+@researcher_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def upload_new(request: PersonRequest, slug: str | None = None) -> HttpResponse:
+    """Hand in a file: for a dataset chosen on the page, or for the one of the address."""
+    dataset = None if slug is None else get_object_or_404(Dataset.objects.editable_by(request.user), slug=slug)
+    if dataset is not None and dataset.is_frozen:
+        return render(request, "corpus/upload_frozen.html", {"dataset": dataset})
+    if request.method != "POST":
+        form = UploadForm(user=request.user, dataset=dataset)
+        return render(request, "corpus/upload.html", {"form": form, "dataset": dataset})
+    form = UploadForm(request.POST, request.FILES, user=request.user, dataset=dataset)
+    if form.is_valid():
+        try:
+            upload = receive_upload(upload=form.cleaned_data["file"], owner=request.user, **form.target)
+        except FileRefused as refusal:
+            form.add_error("file", str(refusal))
+        else:
+            return redirect("corpus:upload-check", upload.pk)
+    return render(request, "corpus/upload.html", {"form": form, "dataset": dataset}, status=422)
+
+
+@researcher_required
+@require_safe
+def upload_list(request: PersonRequest) -> HttpResponse:
+    """One's own uploads, the latest first; admins see those of others too."""
+    uploads = ConversationUpload.objects.open_to(request.user).select_related("owner", "job")
+    page = Paginator(uploads, UPLOADS_ON_A_PAGE).get_page(request.GET.get("page"))
+    return render(request, "corpus/upload_list.html", {"page_obj": page})
+
+
+@researcher_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def upload_check(request: PersonRequest, pk: int) -> HttpResponse:
+    """How the file is read and what its columns mean. A POST keeps the mapping and looks again."""
+    upload = upload_of(request, pk)
+    if upload.is_running or upload.is_imported:
+        return check_page(request, upload, Look())
+    if request.method != "POST":
+        return check_page(request, upload, look_at(upload))
+    look = settled_look(upload, request.POST)
+    if not look.is_valid:
+        return check_page(request, upload, look, status=422)
+    if wants_partial(request) or look.error is not None:
+        return check_page(request, upload, look)
+    return redirect("corpus:upload-check", upload.pk)
+
+
+@researcher_required
+@require_POST
+def upload_reading(request: PersonRequest, pk: int) -> HttpResponse:
+    """Read the file in another encoding or format. Where its columns change, they are guessed anew."""
+    upload = upload_of(request, pk)
+    form = ReadingForm(request.POST)
+    if not form.is_valid():
+        return check_page(request, upload, look_at(upload), reading=form, status=422)
+    before = look_at(upload)
+    upload.encoding, upload.format = form.cleaned_data["encoding"], form.cleaned_data["format"]
+    after = look_at(upload)
+    stays = before.form is not None and after.form is not None and before.form.mark == after.form.mark
+    try:
+        settle_reading(
+            upload=upload,
+            encoding=upload.encoding,
+            format=upload.format,
+            mapping=mapping_of(upload) if stays else ColumnMapping(),
+        )
+    except UploadClosedError:
+        messages.warning(request, _closed())
+    return redirect("corpus:upload-check", upload.pk)
+
+
+@researcher_required
+@require_POST
+def upload_import(request: PersonRequest, pk: int) -> HttpResponse:
+    """Import the file as the form says. Asked twice, the job that is there goes on."""
+    upload = upload_of(request, pk)
+    if upload.job is not None and (upload.is_running or upload.is_imported):
+        return redirect("common:job", upload.job.pk)
+    look = settled_look(upload, request.POST)
+    if not look.can_be_imported:
+        return check_page(request, upload, look, status=422)
+    job = start_import(upload=upload, by=request.user, labels=look.unknown_labels)
+    start_job(job)
+    return redirect("common:job", job.pk)
+
+
+@researcher_required
+@require_POST
+def upload_discard(request: PersonRequest, pk: int) -> HttpResponse:
+    """Forget the upload and its file. What was imported from it stays."""
+    upload = upload_of(request, pk)
+    try:
+        discard_upload(upload=upload)
+    except UploadClosedError:
+        messages.warning(request, _("The import of this file is under way: cancel it first."))
+        return redirect("corpus:upload-check", upload.pk)
+    messages.success(request, _("%(file)s is forgotten.") % {"file": upload.file_name})
+    return redirect("corpus:uploads")
+
+
+# --- Looking at a file --------------------------------------------------------------------------------------------
+
+
+def look_at(upload: ConversationUpload, data: MultiValueDict[str, Any] | None = None) -> Look:
+    """Open the file, and show its first rows under the mapping of `data`, else under that of the upload."""
+    try:
+        with opened_source(upload) as file:
+            table = open_table(file, format=upload.format or None, encoding=upload.encoding or None)
+            mapping = guess_mapping(table.columns, table.sample, mapping_of(upload))
+            skip = upload.skip_problem_rows
+            sent = None
+            if data is not None:
+                sent = MappingForm(data, headers=table.columns, mapping=mapping, skip_problem_rows=skip)
+                if sent.is_valid():
+                    mapping, skip = sent.mapping, sent.cleaned_data["skip_problem_rows"]
+            preview = preview_table(table, mapping)
+    except FileError as error:
+        return Look(error=error)
+    if sent is not None and not sent.is_valid():
+        return Look(preview, sent, is_valid=False)
+    speakers = [*preview.speakers, *_listed_before(upload, preview)]
+    form = MappingForm(headers=table.columns, mapping=mapping, speakers=speakers, skip_problem_rows=skip)
+    return Look(preview, form)
+
+
+def _listed_before(upload: ConversationUpload, preview: Preview) -> list[SpeakerPreview]:
+    """Labels that an import met below the first rows."""
+    shown = {normal(speaker.label) for speaker in preview.speakers}
+    return [
+        SpeakerPreview(label, count, "other", is_known=False)
+        for label, count in upload.labels_listed.items()
+        if normal(label) not in shown
+    ]
+
+
+def settled_look(upload: ConversationUpload, data: MultiValueDict[str, Any]) -> Look:
+    """The same look with the mapping of `data`, which is kept where it is valid and the upload still open."""
+    look = look_at(upload, data)
+    if look.form is not None and look.is_valid:
+        skip = bool(look.form.initial["skip_problem_rows"])
+        try:
+            settle_mapping(upload=upload, mapping=look.form.base, skip_problem_rows=skip)
+        except UploadClosedError:
+            look.is_valid = False
+    return look
+
+
+def _closed() -> str:
+    return _("The import of this file waits, runs or is done: it is read as it was.")
+
+
+def check_page(
+    request: PersonRequest,
+    upload: ConversationUpload,
+    look: Look,
+    *,
+    reading: ReadingForm | None = None,
+    naming: MappingNameForm | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    preview = look.preview
+    context: dict[str, Any] = {
+        "upload": upload,
+        "look": look,
+        "preview": preview,
+        "form": look.form,
+        "reading": reading or ReadingForm(initial={"encoding": upload.encoding, "format": upload.format}),
+        "naming": naming or MappingNameForm(),
+        "likely_encoding": look.error.likely if isinstance(look.error, EncodingError) else "",
+        "is_open": not (upload.is_running or upload.is_imported),
+    }
+    try:
+        context["dataset"] = target_of(upload)
+    except Dataset.DoesNotExist:
+        context["is_taken"] = True
+    if preview is not None and look.form is not None:
+        rows = look.form.column_rows()
+        context |= {
+            "columns": [(column, rows.get(column.name)) for column in preview.columns],
+            "excerpts": [excerpt_of(record) for record in preview.conversations],
+            "problems": preview.problems.shown[:PROBLEMS_SHOWN],
+            "hidden_problems": preview.problems.total - len(preview.problems.shown[:PROBLEMS_SHOWN]),
+            "offers_commas": bool(preview.rows_with_comma_mark) or preview.mapping.clean_commas,
+            "offered": offered_mappings(owner=request.user, headers=[column.name for column in preview.columns]),
+        }
+    return render_page_or_partial(request, "corpus/upload_check.html", context, partial="result", status=status)
