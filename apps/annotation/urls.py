@@ -1,6 +1,6 @@
 from django.urls import path
 
-from apps.annotation.views import rating, rating_pages
+from apps.annotation.views import rating, rating_pages, uploads
 
 app_name = "rating"
 urlpatterns = [
@@ -13,5 +13,8 @@ urlpatterns = [
     path("<slug:slug>/rate/<int:pk>/flag/", rating.flag, name="flag"),
     path("<slug:slug>/rate/<int:pk>/skip/", rating.skip, name="skip"),
     path("<slug:slug>/rate/<int:pk>/submit/", rating.submit, name="submit"),
+    path("<slug:slug>/ratings/upload/", uploads.upload, name="upload"),
+    path("<slug:slug>/ratings/upload/<int:pk>/", uploads.check, name="upload-check"),
+    path("<slug:slug>/ratings/upload/<int:pk>/start/", uploads.start, name="upload-start"),
     path("<slug:slug>/preview/", rating_pages.preview, name="preview"),
 ]

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from apps.accounts.models import User
 from apps.common.models import JobState, StoredFile
-from apps.common.services.files import FileRefused, delete_old_files, shown_name, store_file
+from apps.common.services.files import FileGone, FileRefused, delete_old_files, open_stored, shown_name, store_file
 from apps.common.services.jobs import create_job
 
 CONTENT = b"id,text\n1,caf\xc3\xa9\n"
@@ -75,6 +75,16 @@ def test_the_name_on_disk_is_never_the_users(rosa: User) -> None:
 )
 def test_a_name_is_shown_on_one_line_without_folders(given: str, shown: str) -> None:
     assert shown_name(given) == shown
+
+
+def test_a_stored_file_is_opened_while_it_is_kept(rosa: User) -> None:
+    file = stored(rosa)
+    with open_stored(file) as kept:
+        assert kept.read() == CONTENT
+    default_storage.delete(file.file.name)
+    for gone in (file, None):
+        with pytest.raises(FileGone), open_stored(gone):
+            pass
 
 
 def test_an_empty_file_is_refused(rosa: User) -> None:

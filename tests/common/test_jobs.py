@@ -134,9 +134,10 @@ def test_a_fault_is_logged_and_its_sentence_names_the_job_and_nothing_else(
 
 def test_only_the_first_problems_are_kept(rosa: User) -> None:
     job = make_job(rosa)
-    run_job(pk=job.pk, work=lambda job, reporter: Outcome("Done.", problems=[f"row {n}" for n in range(500)]))
+    lines = [f"row {number}" for number in range(MAX_PROBLEMS + 100)]
+    run_job(pk=job.pk, work=lambda job, reporter: Outcome("Done.", problems=lines))
     job.refresh_from_db()
-    assert len(job.problems) == MAX_PROBLEMS
+    assert (len(job.problems), job.n_problems) == (MAX_PROBLEMS, MAX_PROBLEMS + 100)
 
 
 @pytest.mark.parametrize("error", [OperationalError("database is locked"), InterfaceError("connection is closed")])

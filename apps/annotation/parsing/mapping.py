@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from apps.annotation.parsing.values import DimensionScale, Scales
 from apps.corpus.parsing.cells import CellError
 from apps.corpus.parsing.mapping import listed
-from apps.corpus.parsing.records import FileError
+from apps.corpus.parsing.records import FileError, on_one_line
 
 # Headers that are taken for a field, most telling first; compared without case, spaces and signs.
 GUESSED_HEADERS = {
@@ -65,6 +65,14 @@ class RatingMapping:
         return self.columns | dotted
 
 
+class MappingQuestion(FileError):  # noqa: N818 - reads as what it is
+    """What the headers leave open. `question` says it to somebody with a form; the message adds the option to give."""
+
+    def __init__(self, question: str, hint: str) -> None:
+        super().__init__(f"{question} {hint}")
+        self.question = on_one_line(question)
+
+
 def parse_maps(maps: Iterable[str]) -> dict[str, str]:
     """field -> column from texts `field=column`; a column of "" says that the field is not to be guessed.
 
@@ -85,6 +93,13 @@ def parse_maps(maps: Iterable[str]) -> dict[str, str]:
             raise FileError(f"The field {name} is given twice.")
         given[name] = column
     return given
+
+
+def suggested_fields(given: dict[str, str], columns: Sequence[str], *, has_rater: bool) -> dict[str, str]:
+    """field -> column as far as it can be told where no whole mapping comes about: what a form begins with."""
+    known = {name: column for name, column in given.items() if not column or column in columns}
+    dotted = {name: column for name, column in known.items() if "." in name and column}
+    return _guess_fields(known, columns, without=("rater",) if has_rater else ()) | dotted
 
 
 def complete_mapping(
@@ -135,7 +150,8 @@ def _wide(
     free = [column for column in columns if column not in {*fields.values(), *given.values()}]
     dimensions = _given_dimensions(named, "dimension.", scales)
     if not dimensions:
-        dimensions = _guess_dimensions({column: column for column in free}, scales)
+        guessed = _guess_dimensions({column: column for column in free}, scales)
+        dimensions = _less_forbidden(guessed, named, "dimension.", scales)
     contradicting = [name for name in LONG_ONLY if given.get(name)]
     if contradicting and dimensions:
         raise FileError(
@@ -147,7 +163,7 @@ def _wide(
         raise FileError(f"There is evidence but no column of values for {', '.join(strays)}.")
     if not evidence:
         about = {column: name for column in free if (name := _evidence_name(column))}
-        guessed = _guess_dimensions(about, scales)
+        guessed = _less_forbidden(_guess_dimensions(about, scales), named, "evidence.", scales)
         evidence = {key: column for key, column in guessed.items() if key in dimensions}
     return RatingMapping(fields, dimensions, evidence)
 
@@ -165,6 +181,13 @@ def _given_dimensions(named: dict[str, str], prefix: str, scales: Scales) -> dic
     return dimensions
 
 
+def _less_forbidden(guessed: dict[str, str], named: dict[str, str], prefix: str, scales: Scales) -> dict[str, str]:
+    """The guesses, less those of fields given as having no column."""
+    forbidden = {name.removeprefix(prefix) for name, column in named.items() if name.startswith(prefix) and not column}
+    keys = {scales.find(name).key for name in forbidden if scales.knows(name)}
+    return {key: column for key, column in guessed.items() if key not in keys}
+
+
 def _guess_dimensions(names: dict[str, str], scales: Scales) -> dict[str, str]:
     """key of a dimension -> column. names: column -> the part of its header that should name a dimension."""
     found: dict[str, list[tuple[bool, str]]] = {}
@@ -178,7 +201,7 @@ def _guess_dimensions(names: dict[str, str], scales: Scales) -> dict[str, str]:
         columns = exact or [column for _, column in candidates]
         if len(columns) > 1:
             choices = " or ".join(f"--map dimension.{key}={column}" for column in columns)
-            raise FileError(f"The columns {' and '.join(columns)} may both be {key}. Say which: {choices}.")
+            raise MappingQuestion(f"The columns {' and '.join(columns)} may both be {key}.", f"Say which: {choices}.")
         guessed[key] = columns[0]
     return guessed
 
@@ -191,7 +214,8 @@ def _dimension_named(name: str, column: str, scales: Scales) -> DimensionScale |
     by_slug = by_key or [one for one in scales.all if _plain(one.slug) in plain_names]
     if len(by_slug) > 1:
         choices = " or ".join(f"--map dimension.{one.key}={column}" for one in by_slug)
-        raise FileError(f"The column {column} may be a dimension of several frameworks. Say which: {choices}.")
+        question = f"The column {column} may be a dimension of several frameworks."
+        raise MappingQuestion(question, f"Say which: {choices}.")
     return by_slug[0] if by_slug else None
 
 

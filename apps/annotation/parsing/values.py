@@ -61,6 +61,13 @@ class DimensionScale:
             f"{point.value:g} ({point.label})" if point.label else f"{point.value:g}" for point in self.points
         )
 
+    def in_words(self, answer: Answer) -> str:
+        """The value with its label, where the point has one."""
+        if answer.value is None:
+            return "cannot tell"
+        label = next((point.label for point in self.points if point.value == answer.value), "")
+        return f"{answer.value:g} ({label})" if label else f"{answer.value:g}"
+
     def _fault(self, text: str, from_aggregate: bool) -> str:
         if not text:
             return "is empty"
@@ -95,6 +102,10 @@ class Scales:
         if len(found) > 1:
             raise CellError(f"{name} is in several frameworks; write {' or '.join(one.key for one in found)}")
         return found[0]
+
+    def knows(self, name: str) -> bool:
+        """Whether a name belongs to exactly one dimension."""
+        return name in self._by_key or len(self._by_slug.get(name, [])) == 1
 
     def names(self) -> list[str]:
         """The shortest name of each dimension that belongs to it alone."""

@@ -1,13 +1,13 @@
 """Finished ratings of a file into a block: all of them or none, and nothing twice."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
 from django.db import transaction
 
 from apps.accounts.models import User
-from apps.annotation.parsing.mapping import RatingMapping, complete_mapping, parse_maps
+from apps.annotation.parsing.mapping import MappingQuestion, RatingMapping, complete_mapping, parse_maps
 from apps.annotation.parsing.reading import Expected, ItemKey, ParsedFile, RaterFacts, Told, read_ratings
 from apps.annotation.parsing.values import DimensionScale, Scales
 from apps.annotation.services.recording import Origin, RatingEntry, Tally, record_ratings
@@ -48,6 +48,53 @@ class RatingsRefusedError(Exception):
         self.parsed = parsed
 
 
+class RatingImportFollower:
+    """Told how an import goes, step by step. What a method raises ends the import, with nothing stored."""
+
+    def opened(self, table: Table, mapping: RatingMapping) -> None:
+        """The file's format and mapping are known."""
+
+    def reading(self, rows: int) -> None:
+        """So many rows are read so far."""
+
+    def checked(self, parsed: ParsedFile) -> None:
+        """All is read, and its good rows will be written: within the transaction."""
+
+    def stored(self, result: ImportResult) -> None:
+        """All is written: within the same transaction, whatever was changed."""
+
+
+def read_file(
+    *,
+    target: "Target",
+    source: RatingsFile,
+    told: Told,
+    maps: Sequence[str] = (),
+    rows: int | None = None,
+    follower: RatingImportFollower | None = None,
+) -> tuple[Table, RatingMapping, ParsedFile]:
+    """Reads and checks a file, or no more than its first `rows`. Raises FileError where file or mapping is unusable."""
+    follower = follower or RatingImportFollower()
+    _check_told(told, target.expected)
+    given = parse_maps(maps)
+    table = open_table(source.file, format=source.format, encoding=source.encoding)
+    mapping = complete_mapping(given, table.columns, target.expected.scales, has_rater=bool(told.rater))
+    follower.opened(table, mapping)
+    if rows is not None:
+        table.cut(rows)
+    table.watch(follower.reading)
+    parsed = read_ratings(table, mapping, target.expected, told)
+    if not parsed.rows and not parsed.problems.total:
+        raise FileError("The file holds no rows besides its header.")
+    if parsed.rows and parsed.other_blocks == parsed.rows and not table.is_cut:
+        column = mapping.columns["block"]
+        raise MappingQuestion(
+            f"The column {column} names the block {target.block.slug} in no row.",
+            "If it is about something else, add --map block=.",
+        )
+    return table, mapping, parsed
+
+
 def import_ratings(
     *,
     block: Block,
@@ -57,43 +104,31 @@ def import_ratings(
     skip_problem_rows: bool = False,
     dry_run: bool = False,
     actor: User | None = None,
-    on_open: Callable[[Table, RatingMapping], None] | None = None,
+    follower: RatingImportFollower | None = None,
 ) -> ImportResult:
     """Reads and checks the whole file, then writes its ratings and the raters they need in one transaction.
 
-    `maps` are texts `field=column`; `on_open` is told of the file as its format and mapping are known. A second import
-    of the same file changes nothing. Raises FileError where the file or the mapping is unusable, RatingsRefusedError
-    where rows have problems and `skip_problem_rows` is off, RaterConflict where a rater was added otherwise meanwhile.
+    `maps` are texts `field=column`. A second import of the same file changes nothing. Raises FileError where the file
+    or the mapping is unusable, RatingsRefusedError where rows have problems and `skip_problem_rows` is off,
+    RaterConflict where a rater was added otherwise meanwhile.
     """
-    target = _Target.of(block)
-    expected = target.expected
-    _check_told(told, expected)
-    given = parse_maps(maps)
-    table = open_table(source.file, format=source.format, encoding=source.encoding)
-    mapping = complete_mapping(given, table.columns, expected.scales, has_rater=bool(told.rater))
-    if on_open is not None:
-        on_open(table, mapping)
-    parsed = read_ratings(table, mapping, expected, told)
-    if not parsed.rows and not parsed.problems.total:
-        raise FileError("The file holds no rows besides its header.")
-    if parsed.rows and parsed.other_blocks == parsed.rows:
-        column = mapping.columns["block"]
-        raise FileError(
-            f"The column {column} names the block {block.slug} in no row. "
-            "If it is about something else, add --map block=."
-        )
+    follower = follower or RatingImportFollower()
+    target = Target.of(block)
+    _, mapping, parsed = read_file(target=target, source=source, told=told, maps=maps, follower=follower)
     if parsed.problems.total and not skip_problem_rows:
         raise RatingsRefusedError(parsed)
     with transaction.atomic():
+        follower.checked(parsed)
         result = _store(target, source.name, parsed, actor)
         if result.tally.created or result.tally.changed:
             _note(block, source, mapping, result, actor)
+        follower.stored(result)
         transaction.set_rollback(dry_run)
     return result
 
 
 @dataclass(frozen=True)
-class _Target:
+class Target:
     """The block ratings go into: its rows by what files call them, and what a file may say."""
 
     block: Block
@@ -102,7 +137,7 @@ class _Target:
     expected: Expected
 
     @classmethod
-    def of(cls, block: Block) -> "_Target":
+    def of(cls, block: Block) -> "Target":
         items, dimensions = _items(block), _dimensions(block)
         raters = block.study.raters.values_list("name", "kind", "is_aggregate", "is_simulated")
         expected = Expected(
@@ -149,7 +184,7 @@ def _check_told(told: Told, expected: Expected) -> None:
         raise FileError(f"{told.rater} is new to the study; say of which kind: {', '.join(expected.kinds)}.")
 
 
-def _store(target: _Target, name: str, parsed: ParsedFile, actor: User | None) -> ImportResult:
+def _store(target: Target, name: str, parsed: ParsedFile, actor: User | None) -> ImportResult:
     wanted = [
         NewRater(facts.kind, rater, facts.is_aggregate, facts.is_simulated, source=name)
         for rater, facts in parsed.raters.items()

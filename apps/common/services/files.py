@@ -3,9 +3,11 @@
 import hashlib
 import logging
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from django.conf import settings
 from django.core.files.base import File
@@ -33,6 +35,10 @@ class FileRefused(ValueError):  # noqa: N818 - not a fault of the program
     """A file that is not stored, and why, in a sentence for its owner."""
 
 
+class FileGone(LookupError):  # noqa: N818
+    """The file is no longer kept: only the rows that speak of it are."""
+
+
 def store_file(*, upload: "UploadedFile[Any]", owner: "User") -> StoredFile:
     """Store the file under a random name, readable by this site alone, with its size and SHA-256.
 
@@ -53,6 +59,19 @@ def store_file(*, upload: "UploadedFile[Any]", owner: "User") -> StoredFile:
     stored.file.save(uuid.uuid4().hex, File(upload.file) if upload.file else upload, save=False)
     stored.save()
     return stored
+
+
+@contextmanager
+def open_stored(stored: StoredFile | None) -> Iterator[BinaryIO]:
+    """The bytes of a stored file. Raises FileGone where they are no longer kept."""
+    if stored is None:
+        raise FileGone
+    try:
+        opened = default_storage.open(str(stored.file), "rb")
+    except FileNotFoundError:
+        raise FileGone from None
+    with opened:
+        yield cast(BinaryIO, opened.file)
 
 
 def shown_name(name: str) -> str:

@@ -33,7 +33,7 @@ TRIGGER_AGAIN_AFTER = timedelta(seconds=20)
 TRIGGERED_AT_ONCE = 100
 LOOK_EVERY_SECONDS = 1.0
 LOCK_WAIT_SECONDS = 1.0
-MAX_PROBLEMS = 200
+MAX_PROBLEMS = 500
 # A database that is locked, restarts, or broke a deadlock: worth another attempt. Everything else is a fault.
 PASSING_ERRORS = (OperationalError, InterfaceError)
 

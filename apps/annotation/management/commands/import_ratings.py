@@ -7,7 +7,13 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from apps.annotation.parsing.mapping import RatingMapping
 from apps.annotation.parsing.reading import ParsedFile, Told
-from apps.annotation.services.importing import ImportResult, RatingsFile, RatingsRefusedError, import_ratings
+from apps.annotation.services.importing import (
+    ImportResult,
+    RatingImportFollower,
+    RatingsFile,
+    RatingsRefusedError,
+    import_ratings,
+)
 from apps.corpus.command_options import add_pairs, encoding_hint, files_and_pairs
 from apps.corpus.parsing.formats import Format
 from apps.corpus.parsing.mapping import listed
@@ -15,6 +21,20 @@ from apps.corpus.parsing.records import EncodingError, FileError
 from apps.corpus.parsing.rows import Table
 from apps.studies.models import Block, RaterKind
 from apps.studies.services.raters import RaterConflict
+
+
+class _Teller(RatingImportFollower):
+    """Says how the file is read as soon as that is known."""
+
+    def __init__(self, command: BaseCommand) -> None:
+        self._out = command.stdout
+
+    def opened(self, table: Table, mapping: RatingMapping) -> None:
+        pairs = [f"{name}={column}" for name, column in mapping.as_dict().items()]
+        self._out.write(f"{table.format}, read as {' '.join(pairs)}")
+        unused = [column for column in table.columns if column not in mapping.used()]
+        if unused:
+            self._out.write(f"Columns not read: {listed(unused)}")
 
 
 class Command(BaseCommand):
@@ -56,7 +76,7 @@ class Command(BaseCommand):
                     maps=maps,
                     skip_problem_rows=options["skip_problem_rows"],
                     dry_run=options["dry_run"],
-                    on_open=self._tell,
+                    follower=_Teller(self),
                 )
         except OSError as error:
             raise CommandError(f"{path} cannot be opened: {error.strerror or error}.") from None
@@ -79,13 +99,6 @@ class Command(BaseCommand):
             hint = f" Its blocks are: {listed(known)}." if known else " There is no such study, or it has no blocks."
             raise CommandError(f"The study {study} has no block {slug}.{hint}")
         return found
-
-    def _tell(self, table: Table, mapping: RatingMapping) -> None:
-        pairs = [f"{name}={column}" for name, column in mapping.as_dict().items()]
-        self.stdout.write(f"{table.format}, read as {' '.join(pairs)}")
-        unused = [column for column in table.columns if column not in mapping.used()]
-        if unused:
-            self.stdout.write(f"Columns not read: {listed(unused)}")
 
     def _list_findings(self, parsed: ParsedFile) -> None:
         for line in (*parsed.problems.lines("Problems"), *parsed.notices.lines("Warnings")):

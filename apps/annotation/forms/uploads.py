@@ -1,0 +1,189 @@
+"""The forms a file of finished ratings is handed in and settled with."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from apps.annotation.parsing.reading import MAX_RATER_NAME, Told
+from apps.corpus.forms.uploads import ACCEPTED, ENCODINGS, FORMATS
+from apps.corpus.parsing.records import text_fault
+from apps.studies.models import Block, RaterKind, Study
+
+NO_COLUMN = _("no column")
+LONG, WIDE = "long", "wide"
+FIELD_LABELS = {
+    "item": _("Conversation"),
+    "rater": _("Rater"),
+    "dimension": _("Dimension"),
+    "value": _("Value"),
+    "evidence": _("Passage that supports it"),
+    "comment": _("Comment"),
+    "cannot_tell": _("Could not tell"),
+    "framework": _("Framework"),
+    "block": _("Block"),
+    "item_role": _("Role of the item"),
+    "kind": _("Kind of rater"),
+    "is_aggregate": _("Rater is an aggregate"),
+    "is_simulated": _("Rater is simulated"),
+}
+MAIN_FIELDS = {LONG: ("item", "rater", "dimension", "value", "evidence", "comment"), WIDE: ("item", "rater")}
+RARE_FIELDS = {
+    LONG: ("cannot_tell", "framework", "block", "item_role", "kind", "is_aggregate", "is_simulated"),
+    WIDE: ("block", "item_role", "kind", "is_aggregate", "is_simulated"),
+}
+
+
+class WhoseForm(forms.Form):
+    """Whose ratings a file holds, and what they are."""
+
+    rater = forms.CharField(
+        label=_("Whose ratings"),
+        max_length=MAX_RATER_NAME,
+        required=False,
+        help_text=_("The rater's pseudonym. Leave it empty where a column of the file says whose each rating is."),
+    )
+    kind = forms.ChoiceField(
+        label=_("Kind of raters who are new to the study"),
+        choices=[("", _("none is new, or a column says it")), *RaterKind.choices],
+        required=False,
+    )
+    is_aggregate = forms.BooleanField(
+        label=_("The values are means or medians of several people"),
+        required=False,
+        help_text=_("Then values between the points of a scale are taken. The rater stays an aggregate for good."),
+    )
+    empty_is_missing = forms.BooleanField(
+        label=_("An empty cell means that nobody rated there"),
+        required=False,
+        help_text=_("Otherwise an empty cell is a problem."),
+    )
+
+    def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._study = study
+
+    def clean_rater(self) -> str:
+        rater = str(self.cleaned_data["rater"]).strip()
+        if fault := text_fault(rater):
+            raise forms.ValidationError(_("The name %(fault)s."), params={"fault": fault})
+        return rater
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        rater, kind = cleaned.get("rater"), cleaned.get("kind")
+        if rater and not kind and not self._study.raters.filter(name=rater).exists():
+            self.add_error(
+                "kind",
+                forms.ValidationError(
+                    _("%(rater)s is new to the study: say which kind of rater it is."), params={"rater": rater}
+                ),
+            )
+        return cleaned
+
+    @property
+    def told(self) -> Told:
+        data = self.cleaned_data
+        return Told(data["rater"], data["kind"], data["is_aggregate"], data["empty_is_missing"])
+
+
+class BlockChoice(forms.ModelChoiceField):  # type: ignore[type-arg]
+    def label_from_instance(self, obj: Any) -> str:
+        return str(obj.title)
+
+
+class RatingUploadForm(WhoseForm):
+    """A file, the block it goes into, and whose ratings it holds."""
+
+    file = forms.FileField(
+        label=_("File"),
+        max_length=255,
+        help_text=_("CSV, TSV, JSON Lines, JSON, XLSX or Parquet. Click to choose it, or drop it here."),
+        widget=forms.FileInput(attrs={"accept": ACCEPTED, "class": "file-drop"}),
+    )
+    block = BlockChoice(
+        label=_("Block"), queryset=Block.objects.none(), to_field_name="slug", empty_label=_("choose a block")
+    )
+    field_order = ["file", "block"]
+
+    def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
+        super().__init__(*args, study=study, **kwargs)
+        blocks = study.blocks.all()
+        choice = self.fields["block"]
+        choice.queryset = blocks  # type: ignore[attr-defined]
+        if len(blocks) == 1:
+            choice.initial = blocks[0].slug
+            choice.empty_label = None  # type: ignore[attr-defined]
+
+
+class RatingReadingForm(WhoseForm):
+    """How the file is read: its format, its encoding, and whose ratings it holds."""
+
+    format = forms.ChoiceField(label=_("Format"), choices=[("", _("told by the content")), *FORMATS], required=False)
+    encoding = forms.ChoiceField(label=_("Encoding"), choices=ENCODINGS, required=False)
+    field_order = ["format", "encoding"]
+
+
+class RatingMappingForm(forms.Form):
+    """Which column means what: a select for each field of a long file, or for each dimension of a wide one."""
+
+    prefix = "map"
+
+    def __init__(
+        self, *args: Any, shape: str, columns: Sequence[str], scales: Mapping[str, str], has_rater: bool, **kwargs: Any
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self.shape = shape
+        choices = [("", NO_COLUMN), *((column, column) for column in columns)]
+        labels: dict[str, Any] = {name: FIELD_LABELS[name] for name in (*MAIN_FIELDS[shape], *RARE_FIELDS[shape])}
+        if has_rater:
+            del labels["rater"]
+        self._main = [name for name in MAIN_FIELDS[shape] if name in labels]
+        self._scales = [f"dimension.{key}" for key in scales] if shape == WIDE else []
+        self._evidence = [f"evidence.{key}" for key in scales] if shape == WIDE else []
+        for key, name in scales.items() if shape == WIDE else ():
+            labels[f"dimension.{key}"] = name
+            labels[f"evidence.{key}"] = name
+        for name, label in labels.items():
+            self.fields[name] = forms.ChoiceField(label=label, choices=choices, required=False)
+
+    @property
+    def main_fields(self) -> list[forms.BoundField]:
+        return [self[name] for name in self._main]
+
+    @property
+    def dimension_fields(self) -> list[forms.BoundField]:
+        return [self[name] for name in self._scales]
+
+    @property
+    def evidence_fields(self) -> list[forms.BoundField]:
+        return [self[name] for name in self._evidence]
+
+    @property
+    def rare_fields(self) -> list[forms.BoundField]:
+        return [self[name] for name in RARE_FIELDS[self.shape]]
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        needed = ("item", "dimension", "value") if self.shape == LONG else ("item",)
+        for name in needed:
+            if name not in self.errors and not cleaned.get(name):
+                self.add_error(name, _("Choose the column that says it."))
+        if self.shape == WIDE and not self.errors and not any(cleaned.get(name) for name in self._scales):
+            raise forms.ValidationError(_("Choose a column for one dimension at least."))
+        return cleaned
+
+    def maps(self) -> list[str]:
+        """Texts field=column for every select; those of no column say that the field is not to be guessed."""
+        chosen = [f"{name}={self.cleaned_data[name]}" for name in self.fields]
+        # A wide file has no column of these: without a word about them they would be guessed.
+        return [*chosen, "dimension=", "value="] if self.shape == WIDE else chosen
+
+
+class ConfirmForm(forms.Form):
+    """The last word before an import."""
+
+    skip_problem_rows = forms.BooleanField(
+        label=_("Store the good rows and leave out those with problems"), required=False
+    )
