@@ -222,9 +222,11 @@ SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_HTTPONLY = True
-CSRF_FAILURE_VIEW = "apps.dashboard.views.csrf_failure"
+CSRF_FAILURE_VIEW = "apps.dashboard.views.errors.csrf_failure"
 SESSION_COOKIE_AGE = int(timedelta(days=14).total_seconds())
 DATA_UPLOAD_MAX_MEMORY_SIZE = 5 * 1024 * 1024
+# A conversation of 500 turns, 200 metadata and 200 factors is one form of 3,600 fields (apps/corpus/draft.py).
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 4000
 # The largest file somebody may upload, in bytes.
 UPLOAD_MAX_BYTES = env.int("UPLOAD_MAX_BYTES", default=200 * 1024 * 1024)
 
@@ -280,6 +282,8 @@ CELERY_BEAT_SCHEDULE = {
     # A sweep that no worker took in time is not worth doing: the next one is there.
     "sweep jobs": {"task": "common.sweep_jobs", "schedule": 15.0, "options": {"expires": 15.0}},
     "delete old files": {"task": "common.delete_old_files", "schedule": crontab(hour=3, minute=30)},
+    # Whoever wants a place marks what has lapsed, too: this keeps the pages of progress true meanwhile.
+    "lapse reservations": {"task": "studies.lapse_reservations", "schedule": 180.0, "options": {"expires": 180.0}},
 }
 
 mask_every_log()

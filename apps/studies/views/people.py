@@ -4,7 +4,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.core.paginator import Page, Paginator
+from django.core.paginator import Paginator
 from django.db.models import Case, IntegerField, QuerySet, Value, When
 from django.db.models.functions import Coalesce, Lower, NullIf
 from django.http import HttpResponse
@@ -62,9 +62,9 @@ def member_add(request: PersonRequest, slug: str) -> HttpResponse:
 def _people_page(request: PersonRequest, study: Study, form: MemberForm) -> HttpResponse:
     manages = study.is_managed_by(request.user)
     left = manages and request.GET.get("show") == "left"
-    rows = _former_raters(study) if left else _members(study)
+    rows: QuerySet[Any] = _former_raters(study) if left else _members(study)
     page = Paginator(rows, PEOPLE_ON_A_PAGE).get_page(request.GET.get("page"))
-    raters = _raters_by_user(study, page) if manages and not left else {}
+    raters = {} if left or not manages else _raters_by_user(study, [row.user_id for row in page.object_list])
     context = {
         "study": study,
         "manages": manages,
@@ -92,9 +92,8 @@ def _former_raters(study: Study) -> QuerySet[Rater]:
     return study.raters.filter(user__isnull=False, left_at__isnull=False).select_related("user").order_by("name")
 
 
-def _raters_by_user(study: Study, page: Page[Any]) -> dict[int | None, Rater]:
-    raters = study.raters.filter(user__in=[member.user_id for member in page])
-    return {rater.user_id: rater for rater in raters}
+def _raters_by_user(study: Study, users: list[int]) -> dict[int | None, Rater]:
+    return {rater.user_id: rater for rater in study.raters.filter(user__in=users)}
 
 
 # --- One member ---------------------------------------------------------------------------------------------------
