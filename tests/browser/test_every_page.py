@@ -8,11 +8,14 @@ from collections.abc import Iterator
 import pytest
 from django.conf import settings
 from django.core import mail
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from playwright.sync_api import Page
 
 from apps.accounts.services.keys import create_key
+from apps.annotation.parsing.reading import Told
+from apps.annotation.services.uploads import receive_upload
 from apps.common.services.jobs import create_job
 from tests.browser.conftest import DESKTOP, PHONE, accessibility_faults, scrolls_sideways
 
@@ -29,6 +32,7 @@ NO_PAGES = {
     "common:job-cancel",
     "common:readyz",
     "frameworks:yaml",
+    "rating:upload-start",
     "schema",
 }
 
@@ -85,6 +89,16 @@ def pages_of_jobs(owner) -> dict[str, str]:
     return {"common:jobs": reverse("common:jobs"), "common:job": reverse("common:job", args=[job.pk])}
 
 
+def pages_of_rating_uploads(owner, study) -> dict[str, str]:
+    block = study.blocks.first()
+    file = SimpleUploadedFile("ratings.csv", b"item,scale_1,scale_2\nletters-001,3,4\nletters-002,9,\n")
+    upload = receive_upload(upload=file, owner=owner, block=block, told=Told(rater="expert1"))
+    return {
+        "rating:upload": reverse("rating:upload", args=[study.slug]),
+        "rating:upload-check": reverse("rating:upload-check", args=[study.slug, upload.pk]),
+    }
+
+
 def faults_of(page: Page, pages: dict[str, str]) -> list[str]:
     """What is wrong with the pages, by day and by night, on a desk and on a phone."""
     faults = []
@@ -124,6 +138,10 @@ def test_every_page_of_jobs_is_accessible_and_fits(open_page, rosa):
     assert faults_of(open_page(rosa), pages_of_jobs(rosa)) == []
 
 
+def test_every_page_of_rating_uploads_is_accessible_and_fits(open_page, rosa, grief):
+    assert faults_of(open_page(rosa), pages_of_rating_uploads(rosa, grief)) == []
+
+
 def test_pages_with_nothing_on_them_yet_are_accessible_and_fit(open_page, rosa):
     addresses = ["dashboard:home", "accounts:keys", "corpus:datasets", "frameworks:list", "studies:list", "common:jobs"]
     assert faults_of(open_page(rosa), {name: reverse(name) for name in addresses}) == []
@@ -152,5 +170,6 @@ def test_pages_of_errors_are_accessible_and_fit(open_page, emil, watch, viewport
 
 def test_no_page_is_forgotten(rosa, grief):
     walked = set(pages_of_strangers(rosa)) | set(pages_of_people(rosa, grief)) | set(pages_of_jobs(rosa))
+    walked |= set(pages_of_rating_uploads(rosa, grief))
     pages = {name for name in names(get_resolver()) if "api/" not in name} - NO_PAGES
     assert {name for name in pages if not name.startswith("api")} - walked == set()
