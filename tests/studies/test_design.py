@@ -62,7 +62,7 @@ def test_making_a_block_takes_the_same_number_of_queries_for_any_size(grief, fra
         add_block(study=grief, slug="large", title="Large", dataset=large, frameworks=[framework])
 
 
-QUERIES_FOR_A_BLOCK = 9
+QUERIES_FOR_A_BLOCK = 14
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,9 @@ from django.urls import reverse
 
 from apps.annotation.services.recording import Origin, RatingEntry, record_ratings
 from apps.studies.models import Item, MemberRole, Membership, Rater, Study
+from apps.studies.services.design import add_block
 from apps.studies.services.exclusions import exclude, revert
+from tests.conftest import make_dataset, make_framework
 
 PAGES = ["studies:overview", "studies:exclusions"]
 
@@ -45,18 +47,29 @@ def test_an_admin_sees_every_study(sign_in, ada, grief, strangers):
 
 
 def test_an_empty_list_says_what_comes_next(sign_in, otto, emil):
-    assert "import_kumar2026" in sign_in(otto).get(reverse("studies:list")).text
-    assert "import_kumar2026" not in sign_in(emil).get(reverse("studies:list")).text
+    new = f'href="{reverse("studies:new")}"'
+    for words in (new, "import_kumar2026"):
+        assert words in sign_in(otto).get(reverse("studies:list")).text
+        assert words not in sign_in(emil).get(reverse("studies:list")).text
+
+
+def test_the_list_tells_states_and_sizes_to_those_who_work_with_a_study(sign_in, rosa, emil, grief):
+    text = sign_in(rosa).get(reverse("studies:list")).text
+    for words in ("Active", "3 items", "3 raters"):
+        assert words in text
+    text = sign_in(emil).get(reverse("studies:list")).text
+    assert "you rate in it" in text
+    assert "3 raters" not in text
 
 
 def test_the_list_comes_in_pages_with_a_constant_number_of_queries(sign_in, rosa, grief, django_assert_num_queries):
     client, address = sign_in(rosa), reverse("studies:list")
-    with django_assert_num_queries(4):
+    with django_assert_num_queries(5):
         client.get(address)
     for number in range(30):
         study = Study.objects.create(slug=f"s{number}", title=f"Study {number:02d}")
         Membership.objects.create(study=study, user=rosa, role=MemberRole.OWNER)
-    with django_assert_num_queries(4):
+    with django_assert_num_queries(5):
         text = client.get(address).text
     assert "Page 1 of 2" in text
     assert client.get(address, {"page": "2"}).text != text
@@ -67,7 +80,7 @@ def test_the_list_comes_in_pages_with_a_constant_number_of_queries(sign_in, rosa
 
 def test_the_overview_shows_the_design_and_the_number_of_ratings(sign_in, rosa, rated):
     text = page(sign_in(rosa), "studies:overview", rated).text
-    for words in ("Letters", "Warmth Scales (version 1)", "expert1", "every rater", "agreement --study grief"):
+    for words in ("Letters", "Warmth Scales (version 1)", "<code", "every rater", "agreement --study grief"):
         assert words in text
     kinds = sign_in(rosa).get(reverse("studies:overview", args=["grief"])).context["kinds"]
     assert [tuple(row) for row in kinds] == [("expert", 3, 9)]
@@ -86,21 +99,29 @@ def test_a_rater_sees_title_and_instructions_and_no_trace_of_others(sign_in, emi
     rated.instructions = "Read it all.\nThen <b>rate</b>."
     rated.save()
     response = page(sign_in(emil), "studies:overview", rated)
-    assert "Read it all.<br>Then &lt;b&gt;rate&lt;/b&gt;." in response.text
+    assert "Read it all.<br>\nThen &lt;b&gt;rate&lt;/b&gt;." in response.text
     assert "expert2" not in response.text
     assert "agreement" not in response.text
-    assert response.context.keys() & {"kinds", "page_obj", "blocks", "n_exclusions"} == set()
+    assert response.context.keys() & {"kinds", "work", "blocks", "n_exclusions"} == set()
 
 
 def test_the_overview_takes_a_constant_number_of_queries(sign_in, rosa, rated, django_assert_num_queries):
     client = sign_in(rosa)
-    with django_assert_num_queries(13):
+    with django_assert_num_queries(21):
         page(client, "studies:overview", rated)
     Rater.objects.bulk_create(Rater(study=rated, name=f"crowd{n:03d}", kind="crowd") for n in range(1, 80))
-    with django_assert_num_queries(13):
-        text = page(client, "studies:overview", rated).text
-    assert "Page 1 of 2" in text
-    assert "expert3" in page(client, "studies:overview", rated, page="2").text
+    dataset = make_dataset("diaries", conversations=12)
+    for number in range(4):
+        add_block(
+            study=rated,
+            slug=f"b{number}",
+            title=f"B{number}",
+            dataset=dataset,
+            frameworks=[make_framework(f"scales-{number}")],
+            groups={"crowd": 2, "expert": None},
+        )
+    with django_assert_num_queries(21):
+        page(client, "studies:overview", rated)
 
 
 def test_an_empty_study_teaches_the_next_step(sign_in, rosa, grief):
@@ -108,7 +129,7 @@ def test_an_empty_study_teaches_the_next_step(sign_in, rosa, grief):
     Membership.objects.create(study=study, user=rosa, role=MemberRole.OWNER)
     text = page(sign_in(rosa), "studies:overview", study).text
     assert "Nothing to rate yet" in text
-    assert "import_ratings FILE --study bare" in text
+    assert f'href="{reverse("studies:block-new", args=["bare"])}"' in text
 
 
 # --- Exclusions -------------------------------------------------------------------------------------------------------
@@ -134,12 +155,12 @@ def test_exclusions_take_a_constant_number_of_queries(sign_in, rosa, grief, djan
     client = sign_in(rosa)
     raters = list(grief.raters.all())
     exclude(rater=raters[0], by=rosa)
-    with django_assert_num_queries(5):
+    with django_assert_num_queries(6):
         page(client, "studies:exclusions", grief)
     for rater in raters[1:]:
         for item in Item.objects.filter(block__study=grief):
             exclude(rater=rater, item=item, by=rosa)
-    with django_assert_num_queries(5):
+    with django_assert_num_queries(6):
         page(client, "studies:exclusions", grief)
 
 

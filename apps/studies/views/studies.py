@@ -9,19 +9,23 @@ from django.views.decorators.http import require_safe
 
 from apps.accounts.access import PersonRequest
 from apps.corpus.models import Dataset
-from apps.studies.models import Exclusion, Study
+from apps.studies.models import Exclusion, Study, StudyStatus
+from apps.studies.services.checklist import steps_to_activate
+from apps.studies.services.status import open_work
 
 STUDIES_ON_A_PAGE = 25
-RATERS_ON_A_PAGE = 50
 EXCLUSIONS_ON_A_PAGE = 50
 
 
 @require_safe
 @login_required
 def study_list(request: PersonRequest) -> HttpResponse:
-    studies = Study.objects.visible_to(request.user)
+    """Raters are told a study's name and state, those who work with it also how large it is."""
+    studies = Study.objects.visible_to(request.user).with_counts().order_by("title", "pk")
     page = Paginator(studies, STUDIES_ON_A_PAGE).get_page(request.GET.get("page"))
-    return render(request, "studies/study_list.html", {"page_obj": page})
+    shown = [study.pk for study in page]
+    readable = set(Study.objects.readable_by(request.user).filter(pk__in=shown).values_list("pk", flat=True))
+    return render(request, "studies/study_list.html", {"page_obj": page, "readable": readable})
 
 
 @require_safe
@@ -30,17 +34,22 @@ def overview(request: PersonRequest, slug: str) -> HttpResponse:
     """The design for those who work with it; title and instructions, and nothing else, for those who rate."""
     user = request.user
     study = get_object_or_404(Study.objects.visible_to(user), slug=slug)
+    rater = study.raters.filter(user=user, left_at=None).first()
     if not study.is_readable_by(user):
-        return render(request, "studies/study_rater.html", {"study": study})
-    raters = Paginator(study.raters.with_rating_counts(), RATERS_ON_A_PAGE)
+        return render(request, "studies/study_rater.html", {"study": study, "rater": rater})
+    is_managed = study.is_managed_by(user)
     context = {
         "study": study,
+        "rater": rater,
+        "is_managed": is_managed,
         "blocks": study.blocks.with_item_counts()
         .select_related("dataset")
         .prefetch_related("block_frameworks__framework", "groups"),
+        "begun": set(study.blocks.begun().values_list("pk", flat=True)),
         "kinds": study.raters.summed_by_kind(),
-        "page_obj": raters.get_page(request.GET.get("page")),
         "n_exclusions": exclusions_in_force(study).count(),
+        "steps": steps_to_activate(study) if study.status == StudyStatus.DRAFT else [],
+        "work": open_work(study) if study.status == StudyStatus.ACTIVE else None,
         # A member of the study may not know the dataset itself.
         "visible_datasets": set(
             Dataset.objects.visible_to(user).filter(blocks__study=study).values_list("pk", flat=True)
@@ -55,7 +64,8 @@ def exclusions(request: PersonRequest, slug: str) -> HttpResponse:
     study = get_object_or_404(Study.objects.readable_by(request.user), slug=slug)
     rows = exclusions_in_force(study).select_related("rater", "item__conversation", "item__block", "created_by")
     page = Paginator(rows, EXCLUSIONS_ON_A_PAGE).get_page(request.GET.get("page"))
-    return render(request, "studies/exclusion_list.html", {"study": study, "page_obj": page})
+    context = {"study": study, "page_obj": page, "is_managed": study.is_managed_by(request.user)}
+    return render(request, "studies/exclusion_list.html", context)
 
 
 def exclusions_in_force(study: Study) -> QuerySet[Exclusion]:
