@@ -56,6 +56,9 @@ def _longest(name: str) -> int | None:
 class ConversationForm(forms.Form):
     """All but the rows."""
 
+    # Every button sends the form, also those that only add a row to one that is not finished.
+    use_required_attribute = False
+
     title = TextAsTyped(
         label=gettext_lazy("Title"),
         required=False,

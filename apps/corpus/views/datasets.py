@@ -37,6 +37,7 @@ def dataset_detail(request: PersonRequest, slug: str) -> HttpResponse:
     page = Paginator(conversations, CONVERSATIONS_ON_A_PAGE).get_page(request.GET.get("page"))
     context = {
         "dataset": dataset,
+        "can_edit": dataset.is_editable_by(request.user),
         "search": search,
         "sought": sought,
         "page_obj": page,
@@ -55,6 +56,7 @@ def conversation_detail(request: PersonRequest, slug: str, pk: int) -> HttpRespo
     turns = list(conversation.turns.all())
     context = {
         "dataset": dataset,
+        "can_edit": dataset.is_editable_by(request.user) and not dataset.is_frozen,
         "conversation": conversation,
         "turns": [turn for turn in turns if turn.role != SpeakerRole.SYSTEM],
         "system_turns": [turn for turn in turns if turn.role == SpeakerRole.SYSTEM],
