@@ -111,6 +111,7 @@
   function leave(act) {
     isLeaving = true;
     form.append(element("input", { type: "hidden", name: "action", value: act }));
+    form.append(element("input", { type: "hidden", name: "timed", value: "1" })); // rating_clock.js reports the time
     form.elements.csrfmiddlewaretoken.value = csrfToken();
     document.querySelectorAll('button[form="rating"]').forEach((button) => (button.disabled = true));
     form.submit();
@@ -152,13 +153,18 @@
 
   async function flag() {
     const button = document.getElementById("flag");
+    const wanted = button.getAttribute("aria-pressed") === "true" ? "0" : "1";
     button.disabled = true;
     try {
       const response = await fetch(form.dataset.flag, {
-        method: "POST", redirect: "manual", credentials: "same-origin",
-        headers: { "X-CSRFToken": csrfToken(), Accept: "application/json", "X-Requested-With": "fetch" },
+        method: "POST", body: new URLSearchParams({ flagged: wanted }), redirect: "manual", credentials: "same-origin",
+        headers: { "X-CSRFToken": csrfToken(), Accept: "application/json" },
       });
-      const { flagged } = await response.json();
+      const { state, flagged } = await response.json();
+      if (state !== "saved") {
+        throw new Error(state);
+      }
+      dropNotice("flag");
       button.setAttribute("aria-pressed", String(flagged));
       announce(say(flagged ? "announceFlagged" : "announceUnflagged"));
     } catch (error) {

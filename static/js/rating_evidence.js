@@ -28,7 +28,7 @@ AccordRating.evidence = (function () {
       write(scale, [...list, ...fresh]);
     }
     scale.tool("evidence").open = true;
-    announce(say(fresh.length ? "quoteAdded" : "quoteKnown", { scale: scale.label }));
+    announce(say(fresh.length ? "quoteAdded" : "quoteKnown", { scale: scale.name }));
   }
 
   function remove(scale, one) {
@@ -41,7 +41,7 @@ AccordRating.evidence = (function () {
   function build(scale) {
     const field = scale.evidence;
     const typed = element("input", { type: "text", dir: "auto", placeholder: say("typeQuote") });
-    typed.setAttribute("aria-label", `${say("typeQuote")}: ${scale.label}`);
+    typed.setAttribute("aria-label", `${say("typeQuote")}: ${scale.name}`);
     const plus = element("button", { type: "button", className: "button--small", textContent: say("add") });
     const use = element("button", { type: "button", className: "button--small", textContent: say("useSelection") });
     const problem = element("p", { className: "quote-problem", hidden: true, textContent: say("notFound") });
@@ -125,7 +125,7 @@ AccordRating.evidence = (function () {
     if (found.length && scale?.evidence) {
       selected = found;
       const quote = shortened(found.map((one) => one.text).join(" … ").replace(/\s+/g, " "));
-      bar.firstChild.textContent = say("use", { quote, scale: scale.label });
+      bar.firstChild.textContent = say("use", { quote, scale: scale.name });
       bar.hidden = false;
     } else {
       // A tap on the button may first end the selection.

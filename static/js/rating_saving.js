@@ -8,6 +8,7 @@ AccordRating.saving = (function () {
   const FIRST_WAIT = 1000;
   const LONGEST_WAIT = 30000;
   const TIMEOUT = 20000;
+  const UNKNOWN = { value: "" }; // whatever is said next is new
 
   const tracks = new Map(scales.map((scale) => [scale.pk, makeTrack(scale)]));
   const listeners = [];
@@ -22,12 +23,12 @@ AccordRating.saving = (function () {
       scale,
       basedOn: Number(scale.basedOn.value),
       // What the server refused is on the page but not saved: whatever is said next is new.
-      known: scale.card.querySelector(".scale-card__error") ? { value: "" } : answerOf(scale),
+      known: scale.refusal ? UNKNOWN : answerOf(scale),
       queue: [],
       draft: null,
       typing: false,
       isSending: false,
-      stopped: null, // { why, message, standing }
+      stopped: scale.refusal ? { why: "refused", message: scale.refusal } : null, // { why, message, standing }
     };
   }
 
@@ -120,7 +121,7 @@ AccordRating.saving = (function () {
     }
     const response = await fetch(form.dataset.save, {
       method: "POST", body, redirect: "manual", credentials: "same-origin", signal: AbortSignal.timeout(TIMEOUT),
-      headers: { "X-CSRFToken": csrfToken(), Accept: "application/json", "X-Requested-With": "fetch" },
+      headers: { "X-CSRFToken": csrfToken(), Accept: "application/json" },
     });
     const isJson = (response.headers.get("Content-Type") || "").includes("json");
     return { status: response.status, isRedirect: response.type === "opaqueredirect", data: isJson ? await response.json() : null };
@@ -139,6 +140,7 @@ AccordRating.saving = (function () {
       track.stopped = { why: "conflict", message: data.message, standing: data };
     } else if (status === 422 || status === 400) {
       track.stopped = { why: "refused", message: data?.message || "" };
+      track.known = UNKNOWN;
     } else if (status === 401 || isRedirect || data?.state === "signed-out" || status === 200) {
       halted = { why: "signedOut" };
     } else if (status === 403) {

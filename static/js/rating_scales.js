@@ -61,7 +61,7 @@ AccordRating.view = (function () {
       return announce(say("announceAll"));
     }
     goTo(next);
-    return announce(say("announceMissing", { scale: next.label, count: unanswered().length }));
+    return announce(say("announceMissing", { scale: next.name, count: unanswered().length }));
   }
 
   /* As if the point had been clicked. */
@@ -132,6 +132,13 @@ AccordRating.view = (function () {
         setCurrent(byPk.get(card.dataset.scale));
         saving.change(card.dataset.scale);
         showProgress();
+      }
+    });
+    // Clicking once more on an answer that was refused tries it again: nothing changes then, so no change is told.
+    form.addEventListener("click", (event) => {
+      const card = event.target.closest("[data-scale]");
+      if (card && event.target.type === "radio" && saving.track(card.dataset.scale).stopped?.why === "refused") {
+        saving.change(card.dataset.scale);
       }
     });
     form.addEventListener("focusin", (event) => {
