@@ -104,7 +104,7 @@ def save_form(*, assignment: Assignment, fields: Mapping[str, str], actor: User)
             continue
         except WorkRefused as refusal:
             _show_typed(screen, answers, [*answers])
-            screen.alert = str(refusal)
+            screen.alert, screen.is_editable = str(refusal), False
             return screen
         break
     else:
