@@ -31,7 +31,31 @@ class ProfileForm(forms.ModelForm):  # type: ignore[type-arg]
         help_texts = {"name": _("How colleagues see you. Raters' names never appear in results.")}
 
 
-class RegistrationForm(forms.Form):
+class ProblemsBesideFields(forms.Form):
+    """Shows what registering somebody refused beside the fields it is about."""
+
+    def add_problems(self, error: forms.ValidationError) -> None:
+        if hasattr(error, "error_dict"):
+            for field, problems in error.error_dict.items():
+                self.add_error(field if field in self.fields else None, problems)
+            return
+        is_password = any(str(problem.code).startswith("password_") for problem in error.error_list)
+        self.add_error("password" if is_password else "email", error)
+
+
+class NewPersonForm(ProblemsBesideFields):
+    """Somebody an admin lets in; they set their password themselves."""
+
+    email = forms.EmailField(
+        label=_("E-mail address"), max_length=254, widget=forms.EmailInput(attrs={"autocomplete": "off"})
+    )
+    name = forms.CharField(
+        label=_("Name"), max_length=150, required=False, widget=forms.TextInput(attrs={"autocomplete": "off"})
+    )
+    role = forms.ChoiceField(label=_("Role"), choices=Role, initial=Role.RESEARCHER)
+
+
+class RegistrationForm(ProblemsBesideFields):
     """A new account. With `fixed_email` the address is given and cannot be changed."""
 
     name = forms.CharField(
@@ -57,18 +81,6 @@ class RegistrationForm(forms.Form):
             # A field that is disabled takes its initial value, whatever is sent.
             self.fields["email"].disabled = True
             self.initial["email"] = fixed_email
-
-    def add_problems(self, error: forms.ValidationError) -> None:
-        """What registering refused, beside the fields it is about."""
-        if not hasattr(error, "error_dict"):
-            field = "password" if self._is_about_password(error) else "email"
-            self.add_error(field, error)
-            return
-        for field, problems in error.error_dict.items():
-            self.add_error(field if field in self.fields else None, problems)
-
-    def _is_about_password(self, error: forms.ValidationError) -> bool:
-        return any(str(problem.code).startswith("password_") for problem in error.error_list)
 
 
 class KeyForm(forms.ModelForm):  # type: ignore[type-arg]

@@ -15,8 +15,10 @@ urlpatterns = [
     path("keys/", views.keys, name="keys"),
     path("keys/<int:pk>/revoke/", views.key_revoke, name="key-revoke"),
     path("users/", views.users, name="users"),
+    path("users/new/", views.user_new, name="user-new"),
     path("users/<int:pk>/", views.user_detail, name="user"),
     path("users/<int:pk>/role/", views.user_role, name="user-role"),
+    path("users/<int:pk>/password-link/", views.user_password_link, name="user-password-link"),
     path("users/<int:pk>/deactivate/", views.user_deactivate, name="user-deactivate"),
     path("users/<int:pk>/reactivate/", views.user_reactivate, name="user-reactivate"),
 ]

@@ -8,10 +8,11 @@ from django.contrib.auth import views as auth_views
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.forms import SetPasswordForm
 from django.contrib.messages.views import SuccessMessageMixin
+from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse_lazy
+from django.urls import reverse, reverse_lazy
 from django.utils.cache import add_never_cache_headers
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -21,6 +22,7 @@ from apps.accounts.access import PersonRequest, admin_required
 from apps.accounts.forms import (
     DeactivateForm,
     KeyForm,
+    NewPersonForm,
     PasswordResetForm,
     ProfileForm,
     RoleForm,
@@ -30,7 +32,14 @@ from apps.accounts.forms import (
 from apps.accounts.models import ApiKey, User
 from apps.accounts.services.attempts import forget_attempts_of
 from apps.accounts.services.keys import create_key, revoke_key
-from apps.accounts.services.users import LastAdminError, change_role, deactivate_user, reactivate_user
+from apps.accounts.services.users import (
+    LastAdminError,
+    change_role,
+    deactivate_user,
+    make_password_link,
+    reactivate_user,
+    register_user,
+)
 from apps.common.htmx import render_page_or_partial
 
 PEOPLE_ON_A_PAGE = 50
@@ -144,6 +153,41 @@ def users(request: PersonRequest) -> HttpResponse:
     return render_page_or_partial(
         request, "accounts/users.html", {"page_obj": page, "search": search}, partial="user-list"
     )
+
+
+@admin_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def user_new(request: PersonRequest) -> HttpResponse:
+    """A login without a study. The person sets the password by a link, which the admin hands over."""
+    form = NewPersonForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            person = register_user(password=None, actor=request.user, **form.cleaned_data)
+        except ValidationError as error:
+            form.add_problems(error)
+        else:
+            return _password_link_page(request, person)
+    return render(request, "accounts/user_new.html", {"form": form}, status=_form_status(request))
+
+
+@admin_required
+@require_POST
+def user_password_link(request: PersonRequest, pk: int) -> HttpResponse:
+    """A link by which the person sets a new password: for those who got no mail, or whose link has expired."""
+    return _password_link_page(request, get_object_or_404(User, pk=pk, is_active=True))
+
+
+def _password_link_page(request: PersonRequest, person: User) -> HttpResponse:
+    uid, token = make_password_link(user=person, actor=request.user)
+    path = reverse("accounts:password-reset-confirm", args=[uid, token])
+    context = {
+        "person": person,
+        "address": request.build_absolute_uri(path),
+        "hours": settings.PASSWORD_RESET_TIMEOUT // 3600,
+    }
+    response = render(request, "accounts/password_link.html", context, status=201)
+    add_never_cache_headers(response)
+    return response
 
 
 @admin_required

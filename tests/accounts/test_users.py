@@ -26,7 +26,9 @@ class TestList:
         assert ("rosa@example.org" in sign_in(ada).get(USERS, {"q": search}).text) is found
 
     def test_nobody_found_says_what_to_do(self, sign_in, ada):
-        assert "create_user" in sign_in(ada).get(USERS, {"q": "zzz"}).text
+        text = sign_in(ada).get(USERS, {"q": "zzz"}).text
+        assert "Nobody with this name or address." in text
+        assert text.count('href="/accounts/users/new/"') == 2
 
     def test_htmx_gets_the_list_alone(self, sign_in, ada, rosa):
         response = sign_in(ada).get(USERS, {"q": "rosa"}, headers={"hx-request": "true"})

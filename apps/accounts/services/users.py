@@ -1,9 +1,12 @@
 """Registering people and changing what they may do. Every change is an audit entry."""
 
 from django.contrib.auth.password_validation import validate_password
+from django.contrib.auth.tokens import default_token_generator
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.utils import timezone
+from django.utils.encoding import force_bytes
+from django.utils.http import urlsafe_base64_encode
 from django.utils.translation import gettext as _
 
 from apps.accounts.models import Role, User
@@ -18,8 +21,8 @@ class LastAdminError(Exception):
         super().__init__(_("This is the last active admin. Make somebody else an admin first."))
 
 
-def register_user(*, email: str, password: str, role: str, name: str = "", actor: User | None = None) -> User:
-    """A new person who can sign in.
+def register_user(*, email: str, password: str | None, role: str, name: str = "", actor: User | None = None) -> User:
+    """A new person who can sign in; without a password, once they have set one by a link (`make_password_link`).
 
     Raises ValidationError, nothing stored: bad address, address taken in any case, unknown role, weak password.
     """
@@ -27,7 +30,8 @@ def register_user(*, email: str, password: str, role: str, name: str = "", actor
     if User.objects.filter(email__iexact=user.email).exists():
         raise _address_taken(user.email)
     user.full_clean(exclude=["password"], validate_unique=False, validate_constraints=False)
-    validate_password(password, user)
+    if password is not None:
+        validate_password(password, user)
     user.set_password(password)
     try:
         with transaction.atomic():
@@ -36,6 +40,18 @@ def register_user(*, email: str, password: str, role: str, name: str = "", actor
     except IntegrityError as error:  # somebody registered the address meanwhile
         raise _address_taken(user.email) from error
     return user
+
+
+@transaction.atomic
+def make_password_link(*, user: User, actor: User) -> tuple[str, str]:
+    """The two parts of a link by which the person sets a password, once, within PASSWORD_RESET_TIMEOUT.
+
+    The link is nowhere stored. Raises ValueError for somebody who is deactivated.
+    """
+    if not user.is_active:
+        raise ValueError(f"{user.email} is deactivated")
+    _audit(user, actor, "user.password-link")
+    return urlsafe_base64_encode(force_bytes(user.pk)), default_token_generator.make_token(user)
 
 
 @transaction.atomic
