@@ -211,6 +211,20 @@ def test_evidence_stays_until_other_is_given(rate):
     assert not Evidence.objects.exists()
 
 
+def test_other_evidence_is_an_event_and_is_not_overwritten_unseen(rate):
+    rate(4, evidence=[Quote("hard")])
+    rate(4, evidence=[Quote("What")], based_on=1)
+    assert RatingEvent.objects.count() == 2
+    with pytest.raises(RatingConflict):
+        rate(4, evidence=[Quote("in it")], based_on=1)
+    assert Evidence.objects.get().quote == "What"
+    rate(4, evidence=[Quote("What")], based_on=1)
+    rate(4, based_on=0)
+    assert RatingEvent.objects.count() == 2
+    rate(5, evidence=[Quote("in it")], based_on=2)
+    assert RatingEvent.objects.count() == 3
+
+
 def test_draws_are_kept_in_order_and_replaced_when_they_differ(rate):
     draws = [DrawEntry(4, rationale="warm"), DrawEntry(None, cannot_tell=True), DrawEntry(5)]
     rate(4, draws=draws)

@@ -1,8 +1,9 @@
 """The only door through which ratings are written: for people, imports and models alike.
 
-A rating has one row for its item, rater and dimension; every real change of its value or comment, the first included,
-is an event. Writes are safe to repeat and to run at once: SQLite admits one writer, PostgreSQL locks the rows, and of
-two first ratings written at once the second finds the first by the unique key and is tried again as a change.
+A rating has one row for its item, rater and dimension; every real change of its value, comment or evidence, the first
+included, is an event. Writes are safe to repeat and to run at once: SQLite admits one writer, PostgreSQL locks the
+rows, and of two first ratings written at once the second finds the first by the unique key and is tried again as a
+change.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,7 +19,7 @@ from django.utils import timezone
 
 from apps.accounts.models import User
 from apps.annotation.evidence import Quote
-from apps.annotation.models import Rating, RatingEvent
+from apps.annotation.models import Evidence, Rating, RatingEvent
 from apps.annotation.services.rules import InvalidRating, RuleBook
 from apps.annotation.services.support import DrawEntry, replace_draws, replace_evidence
 from apps.common.inserting import insert_rows
@@ -195,6 +196,13 @@ class _Pending:
         is_unwritten = self.is_new and not self.events
         return is_unwritten or self.would_be(entry) != (rating.value, rating.cannot_tell, rating.comment)
 
+    def has_other_evidence(self, entry: RatingEntry) -> bool:
+        """Whether the entry brings other passages than those that stand; asks the database."""
+        if entry.evidence is None or self.is_new:
+            return False
+        standing = Evidence.objects.filter(rating=self.rating).order_by("pk").values_list("quote", flat=True)
+        return [quote.text for quote in entry.evidence if quote.text.strip()] != list(standing)
+
     def apply(self, entry: RatingEntry) -> None:
         """Takes over what the entry says, with an event if that changes the value or the comment."""
         rating = self.rating
@@ -207,6 +215,12 @@ class _Pending:
             self.events.append(_Event(at, *wanted))
         self.evidence = self.evidence if entry.evidence is None else entry.evidence
         self.draws = self.draws if entry.draws is None else entry.draws
+
+    def note_evidence(self, at: datetime) -> None:
+        """Other passages stand now: an event, unless the answer's own change is one already."""
+        self.is_changed = True
+        if not self.events:
+            self.events.append(_Event(at, self.rating.value, self.rating.cannot_tell, self.rating.comment))
 
 
 def _record_batch(entries: Sequence[RatingEntry], rules: RuleBook, origin: str, actor: User | None) -> list[_Pending]:
@@ -248,7 +262,8 @@ def _write(entries: Sequence[RatingEntry], rules: RuleBook, origin: str, actor: 
             rating = Rating(item_id=entry.item_id, rater_id=entry.rater_id, dimension_id=entry.dimension_id)
             known = pending[entry.key] = _Pending(rating, is_new=True)
         stands = seen.get(entry.key, 0) + len(known.events)
-        if entry.based_on is not None and entry.based_on != stands and known.is_changed_by(entry):
+        is_stale = entry.based_on is not None and entry.based_on != stands
+        if is_stale and (known.is_changed_by(entry) or known.has_other_evidence(entry)):
             raise RatingConflict(known.rating)
         known.apply(entry)
     written = [pending[key] for key in dict.fromkeys(entry.key for entry in entries)]
@@ -266,10 +281,12 @@ def _store(written: Sequence[_Pending], rules: RuleBook) -> None:
             for pk, one in of_ratings.items()
             if one.evidence is not None
         }
-    ) | replace_draws(given={pk: one.draws for pk, one in of_ratings.items() if one.draws is not None})
-    for pk in supported:
-        of_ratings[pk].is_changed = True
+    )
     now = timezone.now()
+    for pk in supported:
+        of_ratings[pk].note_evidence(now)
+    for pk in replace_draws(given={pk: one.draws for pk, one in of_ratings.items() if one.draws is not None}):
+        of_ratings[pk].is_changed = True
     changed = [one.rating for one in written if one.is_changed and not one.is_new]
     for rating in changed:
         rating.updated_at = now
