@@ -6,13 +6,26 @@ and so on up to the study, in every query.
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import BooleanField, Case, Exists, OuterRef, Q, When
 from django.utils import timezone
 
 from apps.common.models import Job, StoredFile, TimeStamped
 from apps.corpus.models import Turn
 from apps.frameworks.models import Dimension
-from apps.studies.models import Block, Item, Rater
+from apps.studies.models import Assignment, Block, Item, Rater
+
+
+class RatingQuerySet(models.QuerySet["Rating"]):
+    def finished(self) -> "RatingQuerySet":
+        """What counts in statistics and exports: everything but drafts.
+
+        A rating is a draft while its rater's work on the item is not handed in: reserved, begun, skipped or lapsed.
+        Imported ratings and those of models and demonstrations belong to no assignment, and count.
+        """
+        unfinished = Assignment.objects.unfinished().filter(rater=OuterRef("rater"), item=OuterRef("item"))
+        # In a CASE, PostgreSQL looks each rating's assignment up. Of the plain NOT EXISTS it makes a join, expects a
+        # single row to be left where there are as many drafts as items, and takes minutes over the joins that follow.
+        return self.filter(Case(When(Exists(unfinished), then=False), default=True, output_field=BooleanField()))
 
 
 class Rating(TimeStamped):
@@ -24,6 +37,8 @@ class Rating(TimeStamped):
     value = models.FloatField(null=True, blank=True)
     cannot_tell = models.BooleanField(default=False)
     comment = models.TextField(blank=True)
+
+    objects = RatingQuerySet.as_manager()
 
     class Meta:
         ordering = ["item_id", "rater_id", "dimension_id"]

@@ -276,8 +276,10 @@ class KindSummary(NamedTuple):
 class RaterQuerySet(models.QuerySet["Rater"]):
     def with_rating_counts(self) -> "RaterQuerySet":
         """Adds `n_ratings`, of finished ratings. Asks `annotation.Rating` for a number by the reverse relation."""
+        given = Rater.objects.filter(pk=OuterRef("pk"), ratings__isnull=False)
         drafts = Assignment.objects.unfinished().filter(rater=OuterRef("pk")).drafts()
-        return self.annotate(n_ratings=Count("ratings") - counted(drafts, by="rater")).order_by("study", "kind", "name")
+        counts = self.annotate(n_ratings=counted(given, by="pk") - counted(drafts, by="rater"))
+        return counts.order_by("study", "kind", "name")
 
     def summed_by_kind(self) -> list["KindSummary"]:
         """How many raters and finished ratings there are of each kind that occurs, in the order of the kinds."""
@@ -286,7 +288,9 @@ class RaterQuerySet(models.QuerySet["Rater"]):
         unfinished = Assignment.objects.unfinished().filter(rater__in=self.order_by()).drafts()
         drafts = dict(unfinished.order_by().values_list("rater__kind").annotate(Count("pk")))
         return [
-            KindSummary(kind, found[kind][0], found[kind][1] - drafts.get(kind, 0)) for kind in RaterKind if kind in found
+            KindSummary(kind, found[kind][0], found[kind][1] - drafts.get(kind, 0))
+            for kind in RaterKind
+            if kind in found
         ]
 
 

@@ -10,7 +10,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from apps.annotation.evidence import Quote
@@ -247,6 +247,7 @@ def exported(**changes) -> ExportedRating:
     return row._replace(**changes)
 
 
+@settings(deadline=None)  # it writes files
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")), max_size=5))
 def test_any_comment_survives_each_format_case_28(tmp_path_factory, comments):
     folder = tmp_path_factory.mktemp("export")

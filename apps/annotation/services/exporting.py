@@ -40,11 +40,11 @@ ORDER = (
 
 
 def exported_ratings(*, study: Study, block: str = "") -> Iterator[ExportedRating]:
-    """Every rating of the study, or of one block: also of raters who left, and of excluded ones, with the reason.
+    """Every finished rating of the study, or of one block: also of raters who left, and excluded ones with the reason.
 
     Read as a stream, ordered by block, item, rater and scale; memory does not grow with the number of ratings.
     """
-    ratings = Rating.objects.filter(rater__study=study)
+    ratings = Rating.objects.finished().filter(rater__study=study)
     if block:
         ratings = ratings.filter(item__block__slug=block)
     reasons = _reasons(study)

@@ -1,7 +1,8 @@
-"""A study's ratings from the database as tables, with the exclusions in force left out.
+"""A study's finished ratings from the database as tables, with the exclusions in force left out.
 
 Few queries, whatever the size, and compact arrays: a million ratings take about 30 MB on their way into the tables.
-Raters who left the study stay; ratings marked "cannot tell" are missing values.
+Drafts, that is ratings on items that their rater has not handed in, never enter. Raters who left the study stay;
+ratings marked "cannot tell" are missing values.
 """
 
 from collections.abc import Iterator
@@ -66,7 +67,7 @@ def load_tables(
     excluded = Exclusion.objects.in_force().filter(rater__study=study, item=None).values("rater_id")
     raters = list(study.raters.exclude(pk__in=excluded).order_by("pk"))
     items = _load_items(study, block)
-    wanted = Rating.objects.filter(rater__study=study)
+    wanted = Rating.objects.finished().filter(rater__study=study)
     if block is not None:
         wanted = wanted.filter(item__block__slug=block)
     narrowed = wanted
