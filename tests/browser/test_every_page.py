@@ -17,12 +17,22 @@ from apps.accounts.services.keys import create_key
 from apps.annotation.parsing.reading import Told
 from apps.annotation.services.uploads import receive_upload
 from apps.common.services.jobs import create_job
+from apps.studies.models import MemberRole
+from apps.studies.services.invitations import create_invitations, revoke_invitation
 from tests.browser.conftest import DESKTOP, PHONE, accessibility_faults, scrolls_sideways
 
 SIZES = {"desk": DESKTOP, "phone": PHONE}
 
 # Addresses that are no pages: acts (POST only), files, and what programs read.
 NO_PAGES = {
+    "accounts:user-password-link",
+    "dashboard:my-data-csv",
+    "dashboard:my-data-json",
+    "studies:member-add",
+    "studies:member-role",
+    "studies:member-remove",
+    "studies:invitation-revoke",
+    "studies:invitation-renew",
     "accounts:sign-out",
     "accounts:key-revoke",
     "accounts:user-role",
@@ -70,6 +80,7 @@ def pages_of_people(rosa, study) -> dict[str, str]:
         "accounts:keys": reverse("accounts:keys"),
         "accounts:users": reverse("accounts:users"),
         "accounts:user": reverse("accounts:user", args=[rosa.pk]),
+        "accounts:user-new": reverse("accounts:user-new"),
         "frameworks:list": reverse("frameworks:list"),
         "frameworks:detail": reverse("frameworks:detail", args=[framework.slug]),
         "frameworks:version": reverse("frameworks:version", args=[framework.slug, framework.version]),
@@ -80,6 +91,23 @@ def pages_of_people(rosa, study) -> dict[str, str]:
         "studies:overview": reverse("studies:overview", args=[study.slug]),
         "studies:exclusions": reverse("studies:exclusions", args=[study.slug]),
         "api-docs": reverse("api-docs"),
+    }
+
+
+def pages_of_taking_part(study) -> dict[str, str]:
+    """For an owner of the study; the pages behind links have a test of their own in test_inviting.py."""
+    owner = study.memberships.filter(role=MemberRole.OWNER).get().user
+    [new, _revoked] = create_invitations(study=study, role=MemberRole.RESEARCHER, number=2, days=14, by=owner)
+    revoke_invitation(invitation=_revoked.invitation, by=owner)
+    return {
+        "dashboard:my-data": reverse("dashboard:my-data"),
+        "dashboard:my-data-history": reverse("dashboard:my-data-history"),
+        "studies:people": reverse("studies:people", args=[study.slug]),
+        "studies:member": reverse("studies:member", args=[study.slug, study.memberships.first().pk]),
+        "studies:invitations": reverse("studies:invitations", args=[study.slug]),
+        "studies:invite": reverse("studies:invite", args=[study.slug]),
+        "studies:rating-join": reverse("studies:rating-join", args=[study.slug]),
+        "invitations:link": reverse("invitations:link", args=[new.token]),
     }
 
 
@@ -130,8 +158,16 @@ def test_every_page_of_people_is_accessible_and_fits(open_page, ada, rosa, grief
 
 
 def test_every_page_of_raters_is_accessible_and_fits(open_page, emil, grief):
-    names_of_pages = {"dashboard:home": reverse("dashboard:home"), "studies:overview": "/studies/grief/"}
+    names_of_pages = {
+        "dashboard:home": reverse("dashboard:home"),
+        "studies:overview": "/studies/grief/",
+        "studies:rating-leave": reverse("studies:rating-leave", args=["grief"]),
+    }
     assert faults_of(open_page(emil), names_of_pages) == []
+
+
+def test_every_page_of_taking_part_is_accessible_and_fits(open_page, rosa, grief):
+    assert faults_of(open_page(rosa), pages_of_taking_part(grief)) == []
 
 
 def test_every_page_of_jobs_is_accessible_and_fits(open_page, rosa):
@@ -169,7 +205,10 @@ def test_pages_of_errors_are_accessible_and_fit(open_page, emil, watch, viewport
 
 
 def test_no_page_is_forgotten(rosa, grief):
+    # Seen by others than the owner: in the tests of raters above, and in test_inviting.py.
+    elsewhere = {"studies:rating-leave", "invitations:opened"}
     walked = set(pages_of_strangers(rosa)) | set(pages_of_people(rosa, grief)) | set(pages_of_jobs(rosa))
     walked |= set(pages_of_rating_uploads(rosa, grief))
     pages = {name for name in names(get_resolver()) if "api/" not in name} - NO_PAGES
+    walked |= set(pages_of_taking_part(grief)) | elsewhere
     assert {name for name in pages if not name.startswith("api")} - walked == set()
