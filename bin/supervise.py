@@ -27,6 +27,12 @@ START_TIMEOUT_SECONDS = 60
 STOP_TIMEOUT_SECONDS = 20
 RESTART_PAUSE_SECONDS = 2
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
+# What each demo login is for: the role stands in the file of logins.
+FIRST_STEPS = {
+    "admin": ("admin", "people and every study: {address}"),
+    "researcher": ("researcher", "owns the demo study: {address}studies/demo/"),
+    "annotator": ("expert", "rates in it: {address}studies/demo/rate/"),
+}
 LIBC = ctypes.CDLL(None)
 
 
@@ -187,8 +193,17 @@ def announce() -> None:
         ]
         print("\n".join(lines), flush=True)
     elif logins.exists():
-        lines = [f"  {one['role']:<11} {one['email']:<26} {one['password']}" for one in json.loads(logins.read_text())]
+        lines = [line for one in json.loads(logins.read_text()) for line in login_lines(one)]
         print("\n".join([f"Demo logins (random, kept in {logins}):", *lines]), flush=True)
+
+
+def login_lines(login: dict[str, str]) -> list[str]:
+    """The login, and below it where that person begins."""
+    name, step = FIRST_STEPS[login["role"]]
+    return [
+        f"  {name:<11} {login['email']:<26} {login['password']}",
+        f"  {'':<11} {step.format(address=address())}",
+    ]
 
 
 def stop(running: list[Service]) -> None:

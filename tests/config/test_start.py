@@ -100,6 +100,7 @@ def test_a_start_serves_signs_in_and_stops_whole(site, tmp_path: Path):
     assert stat.S_IMODE((var / "demo-logins.json").stat().st_mode) == 0o600
     output = announced(log, f"http://127.0.0.1:{port}/")
     assert all(login["password"] in output for login in logins)
+    assert f"http://127.0.0.1:{port}/studies/demo/rate/" in output
 
     beside = tmp_path / "beside"
     assert start(var, beside, PORT=str(free_port())).wait(timeout=30) == 1

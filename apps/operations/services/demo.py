@@ -12,17 +12,39 @@ from django.db.models import QuerySet
 from apps.accounts.models import Role, User
 from apps.annotation.services.recording import Origin, RatingEntry, record_ratings
 from apps.corpus.models import Dataset
+from apps.corpus.services.freezing import freeze_datasets
 from apps.corpus.services.importing import import_conversations
 from apps.frameworks.models import Dimension, Framework
 from apps.operations.demo.conversations import DemoConversation, demo_conversations
 from apps.operations.demo.simulation import RATERS, SimulatedScale, simulate
-from apps.studies.models import Block, MemberRole, Membership, Study, StudyStatus
+from apps.studies.models import Block, BlockGroup, MemberRole, RaterKind, Study, StudyStatus
 from apps.studies.services.design import add_block, create_study
+from apps.studies.services.people import enrol, join_as_rater
 from apps.studies.services.raters import NewRater, ensure_raters
+from apps.studies.services.status import activate
 
 DEMO_SLUG = "demo"
 DEMO_SEED = 2026
 FRAMEWORKS = ("empathetic-dialogues", "epitome", "perceived-empathy", "lend-an-ear")
+INSTRUCTIONS = """\
+Read each conversation to its end before you rate. The person who brings the trouble is the **seeker**, the one who
+answers is the **supporter**.
+
+- Rate what the supporter does, not what you would have done.
+- Judge each scale for itself: a warm answer may still explore nothing.
+- Use the whole scale. The middle is for the middle, not for doubt; where the text does not say, choose *cannot tell*.
+- Where a passage decided it, mark it as evidence.
+
+All 21 scales of a conversation take about five minutes. Every click is saved, and you may stop at any time.
+"""
+CONTENT_WARNING = (
+    "The conversations are about losing work, people and animals, about illness, separation and loneliness. Nobody in "
+    "them is in danger. Skip any that you would rather not read."
+)
+SUPPORT_CONTACT = (
+    "The people and their troubles are invented. If something here stays with you all the same, pause and talk to "
+    "somebody you trust. In a study of your own, this is the place for the name and number of a person to turn to."
+)
 LOGINS = (
     ("admin@demo.example", Role.ADMIN, "Demo admin"),
     ("researcher@demo.example", Role.RESEARCHER, "Demo researcher"),
@@ -80,22 +102,47 @@ def seed_demo(*, people: dict[str, User]) -> Study | None:
         slug=DEMO_SLUG,
         title="Demo: how well did they listen?",
         owner=people[Role.RESEARCHER],
-        status=StudyStatus.ACTIVE,
         seed=DEMO_SEED,
-        description="Conversations written for Accord. All ratings are simulated: they are nobody's judgement.",
-        instructions="Read each conversation to its end. Then rate what the supporter does, not what you would do.",
-        support_contact="These conversations are invented.",
+        description="Conversations written for Accord. The ratings that came with it are simulated: they are nobody's "
+        "judgement. Those that the demo expert gives here are real.",
+        instructions=INSTRUCTIONS,
+        content_warning=CONTENT_WARNING,
+        support_contact=SUPPORT_CONTACT,
     )
-    Membership.objects.create(study=study, user=people[Role.ANNOTATOR], role=MemberRole.RATER)
     block = add_block(
         study=study,
         slug="main",
         title="Everyday support",
         dataset=dataset,
         frameworks=[Framework.objects.latest_versions().get(slug=slug) for slug in FRAMEWORKS],
+        groups={RaterKind.EXPERT: None},
     )
     _rate(study, block, {entry.record.external_id: entry.quality for entry in conversations})
+    study = activate(study=study, by=people[Role.RESEARCHER])
+    enrol(study=study, user=people[Role.ANNOTATOR], role=MemberRole.RATER, kind=RaterKind.EXPERT, by=None)
     return study
+
+
+@transaction.atomic
+def open_demo_to_expert(*, expert: User) -> bool:
+    """Let the demo expert rate in a demo of a version in which nobody could rate yet. Returns whether that was done.
+
+    Whoever closed that study, changed who rates in it, or took the expert out, is not overruled.
+    """
+    study = Study.objects.filter(slug=DEMO_SLUG, status=StudyStatus.ACTIVE).first()
+    if study is None or study.raters.filter(user=expert).exists() or BlockGroup.objects.filter(block__study=study):
+        return False
+    if not study.memberships.filter(user=expert, role=MemberRole.RATER).exists():
+        return False
+    blocks = list(study.blocks.all())
+    BlockGroup.objects.bulk_create(BlockGroup(block=block, kind=RaterKind.EXPERT) for block in blocks)
+    freeze_datasets(dataset_ids={block.dataset_id for block in blocks})
+    join_as_rater(study=study, user=expert, kind=RaterKind.EXPERT)
+    study.instructions = INSTRUCTIONS
+    study.content_warning = study.content_warning or CONTENT_WARNING
+    study.support_contact = SUPPORT_CONTACT
+    study.save(update_fields=["instructions", "content_warning", "support_contact", "updated_at"])
+    return True
 
 
 def _load_dataset(conversations: list[DemoConversation], *, owner: User) -> Dataset:

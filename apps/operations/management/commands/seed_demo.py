@@ -5,8 +5,16 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from apps.accounts.models import Role
 from apps.frameworks.models import Framework
-from apps.operations.services.demo import FRAMEWORKS, close_demo_logins, logins_file, open_demo_logins, seed_demo
+from apps.operations.services.demo import (
+    FRAMEWORKS,
+    close_demo_logins,
+    logins_file,
+    open_demo_logins,
+    open_demo_to_expert,
+    seed_demo,
+)
 
 
 class Command(BaseCommand):
@@ -21,6 +29,8 @@ class Command(BaseCommand):
             return
         if Framework.objects.filter(slug__in=FRAMEWORKS).values("slug").distinct().count() < len(FRAMEWORKS):
             raise CommandError("The built-in frameworks are not loaded: run load_frameworks first.")
-        study = seed_demo(people=open_demo_logins())
+        people = open_demo_logins()
+        study = seed_demo(people=people)
+        open_demo_to_expert(expert=people[Role.ANNOTATOR])
         said = f"Made the demo study {study.slug}." if study else "The demo study is there."
         self.stdout.write(f"{said} Its logins are in {logins_file()}.")
