@@ -76,7 +76,7 @@ class UploadForm(forms.Form):
         required=False,
         max_length=SLUG_LENGTH,
         validators=[validate_not_reserved],
-        widget=forms.TextInput(attrs={"data-slug-from": "id_name"}),
+        widget=forms.TextInput(attrs={"data-slug-of": "id_name", "autocapitalize": "off", "spellcheck": "false"}),
         help_text=_("For addresses and commands: letters, digits, hyphens. Left empty, it is made from the name."),
     )
     description = forms.CharField(

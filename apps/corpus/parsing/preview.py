@@ -53,7 +53,7 @@ class Preview:
 
     `fault` says why the file cannot be imported as it stands, "" where it can; `is_cut` whether there are more rows.
     `conversations` are the first five; `speakers` (the commonest first) and `rows_with_comma_mark` count within the
-    rows seen.
+    rows seen; `sampled` are the rows the columns were counted in.
     """
 
     format: str
@@ -64,6 +64,7 @@ class Preview:
     fault: str = ""
     is_cut: bool = False
     rows: int = 0
+    sampled: int = 0
     conversations: list[ConversationRecord] = field(default_factory=list)
     problems: Findings[Problem] = field(default_factory=Findings)
     notices: Findings[Notice] = field(default_factory=Findings)
@@ -82,7 +83,7 @@ def preview_table(table: Table, mapping: ColumnMapping | None = None) -> Preview
     """The same for a file that is open already, and not yet read."""
     guessed = guess_mapping(table.columns, table.sample, mapping or ColumnMapping())
     columns = [_column(name, table.sample) for name in table.columns]
-    seen = Preview(table.format, table.encoding, table.delimiter, columns, guessed)
+    seen = Preview(table.format, table.encoding, table.delimiter, columns, guessed, sampled=len(table.sample))
     table.cut(SAMPLE_ROWS)
     try:
         reader = ConversationReader(table, mapping=guessed)

@@ -12,7 +12,7 @@ from apps.corpus.parsing.grouping import Gatherer, Group, TurnRow
 from apps.corpus.parsing.guessing import guess_mapping
 from apps.corpus.parsing.limits import MAX_ROWS
 from apps.corpus.parsing.mapping import ABOUT_FIELDS, ColumnMapping, Shape, listed
-from apps.corpus.parsing.records import ConversationRecord, FileError, Finding, LateRow, Notice, Problem
+from apps.corpus.parsing.records import ConversationRecord, FileError, Finding, Hint, LateRow, Notice, Problem
 from apps.corpus.parsing.rows import Table, open_table
 from apps.corpus.parsing.shapes import COMMA_MARK, TurnError, TurnMaker
 from apps.corpus.parsing.tables import Row
@@ -292,8 +292,8 @@ class ConversationReader:
         if unknown:
             labels = [f"{label} ({count})" for label, count in unknown.most_common()]
             message = f"not known, kept with the role other: {listed(labels, 20)}. Name them with speaker.LABEL=role"
-            yield Notice(None, "speaker", message, self.name)
+            yield Hint(None, "speaker", message, self.name)
         rows = self.maker.rows_with_comma_mark
         if rows and not self.mapping.clean_commas:
             message = f"{COMMA_MARK} stands in {rows} rows; it is left as it is unless commas are cleaned"
-            yield Notice(None, "text", message, self.name)
+            yield Hint(None, "text", message, self.name)

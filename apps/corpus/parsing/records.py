@@ -128,6 +128,10 @@ class Notice(Finding):
     """Something worth knowing that does not stop an import."""
 
 
+class Hint(Notice):
+    """A notice on what the mapping could settle: speakers without a role, marks to be cleaned up."""
+
+
 def on_one_line(text: str) -> str:
     """Text of a file, safe to be quoted in a message: line breaks and control characters are spelled out."""
     return "".join(mark if mark.isprintable() else mark.encode("unicode_escape").decode() for mark in text)

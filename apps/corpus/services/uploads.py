@@ -19,7 +19,7 @@ from apps.common.services.jobs import JobRefused, Outcome, Reporter, create_job
 from apps.corpus.models import ConversationUpload, Dataset
 from apps.corpus.parsing.mapping import ColumnMapping, mapping_from_json
 from apps.corpus.parsing.reading import ConversationReader
-from apps.corpus.parsing.records import FileError, Findings, Notice, text_fault
+from apps.corpus.parsing.records import FileError, Hint, text_fault
 from apps.corpus.parsing.speakers import normal
 from apps.corpus.services.freezing import DatasetFrozenError
 from apps.corpus.services.importing import ImportFollower, ImportRefusedError, ImportResult, SourceFile, import_files
@@ -269,7 +269,7 @@ def _outcome(dataset: Dataset, result: ImportResult) -> Outcome:
         )
     return Outcome(
         message=", ".join(parts) + ".",
-        result=result.counts() | _worth_knowing(result.warnings),
+        result=_counts(result),
         problems=_lines(result),
         n_problems=_n_lines(result),
         url=reverse("corpus:dataset", args=[dataset.slug]),
@@ -304,11 +304,13 @@ def _n_lines(result: ImportResult) -> int:
     return result.problems.total + result.conflicts.total
 
 
-def _worth_knowing(notices: Findings[Notice]) -> dict[str, str]:
-    if not notices.total:
-        return {}
-    named = "; ".join(str(notice) for notice in notices.shown[:NOTICES_NAMED])
-    more = notices.total - NOTICES_NAMED
-    if more > 0:
-        named = _("%(notices)s; and %(more)d more") % {"notices": named, "more": more}
-    return {_("worth knowing"): named}
+def _counts(result: ImportResult) -> dict[str, Any]:
+    """The counts by name, and the first warnings in words. Hints are left out: the check page has shown them."""
+    notices = [str(notice) for notice in result.warnings.shown if not isinstance(notice, Hint)]
+    total = result.warnings.total - sum(isinstance(notice, Hint) for notice in result.warnings.shown)
+    counts: dict[str, Any] = result.counts() | {"warnings": total}
+    if notices:
+        named = "; ".join(notices[:NOTICES_NAMED])
+        more = total - NOTICES_NAMED
+        counts["worth knowing"] = f"{named}; {_('and %(more)d more') % {'more': more}}" if more > 0 else named
+    return counts

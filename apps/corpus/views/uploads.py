@@ -22,7 +22,7 @@ from apps.corpus.models import ConversationUpload, Dataset
 from apps.corpus.parsing.guessing import guess_mapping
 from apps.corpus.parsing.mapping import ColumnMapping
 from apps.corpus.parsing.preview import Preview, SpeakerPreview, preview_table
-from apps.corpus.parsing.records import EncodingError, FileError
+from apps.corpus.parsing.records import EncodingError, FileError, Hint
 from apps.corpus.parsing.rows import open_table
 from apps.corpus.parsing.speakers import normal
 from apps.corpus.services.saved_mappings import offered_mappings
@@ -40,6 +40,7 @@ from apps.corpus.services.uploads import (
 
 UPLOADS_ON_A_PAGE = 25
 PROBLEMS_SHOWN = 50
+NOTICES_SHOWN = 20
 
 
 @dataclass
@@ -250,6 +251,7 @@ def check_page(
             "excerpts": [excerpt_of(record) for record in preview.conversations],
             "problems": preview.problems.shown[:PROBLEMS_SHOWN],
             "hidden_problems": preview.problems.total - len(preview.problems.shown[:PROBLEMS_SHOWN]),
+            "notices": [one for one in preview.notices.shown if not isinstance(one, Hint)][:NOTICES_SHOWN],
             "offers_commas": bool(preview.rows_with_comma_mark) or preview.mapping.clean_commas,
             "offered": offered_mappings(owner=request.user, headers=[column.name for column in preview.columns]),
         }
