@@ -204,6 +204,7 @@
       stateBox.dataset.first = say("saved", { time: clock(new Date(first.dateTime)) });
     }
     evidence.start();
+    const isRestored = saving.restore();
     view.start();
     evidence.showAll();
     keys.start();
@@ -221,9 +222,8 @@
       }
     });
     window.addEventListener("pageshow", (event) => event.persisted && window.location.reload());
-    if (saving.restore()) {
+    if (isRestored) {
       notice("restored", [element("p", { textContent: say("restored") })]);
-      view.showProgress();
     }
     scales.filter((scale) => !scale.value() && scale.comment?.value).forEach((scale) => saving.change(scale.pk));
     saving.notify();

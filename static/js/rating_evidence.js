@@ -110,8 +110,11 @@ AccordRating.evidence = (function () {
   /* --- The selection --- */
 
   function useSelection(scale) {
-    if (selected.length && scale.evidence && mode !== "closed") {
-      add(scale, selected);
+    // What is selected now, or was until the tap on the button.
+    const now = quotes.ofSelection(document.getSelection());
+    const found = now.length ? now : selected;
+    if (found.length && scale.evidence && mode !== "closed") {
+      add(scale, found);
       document.getSelection().removeAllRanges();
       offer([]);
       return true;

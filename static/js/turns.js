@@ -12,6 +12,13 @@
   let made = 0;
   let removed = null;
 
+  const rows = () => Array.from(turns.querySelectorAll(":scope > [data-key]"));
+
+  function neighbour(row, step) {
+    const all = rows();
+    return all[all.indexOf(row) + step];
+  }
+
   function blank(selector) {
     made += 1;
     const holder = document.createElement("template");
@@ -28,11 +35,11 @@
   }
 
   function renumber() {
-    const rows = Array.from(turns.children);
-    rows.forEach(function (row, index) {
+    const all = rows();
+    all.forEach(function (row, index) {
       row.querySelectorAll("[data-number]").forEach((place) => (place.textContent = index + 1));
       row.querySelector("button[value^='up:']").disabled = index === 0;
-      row.querySelector("button[value^='down:']").disabled = index === rows.length - 1;
+      row.querySelector("button[value^='down:']").disabled = index === all.length - 1;
     });
   }
 
@@ -42,7 +49,7 @@
   }
 
   function addTurn(after) {
-    if (turns.children.length >= Number(turns.dataset.most)) {
+    if (rows().length >= Number(turns.dataset.most)) {
       return false;
     }
     const row = blank("[data-blank-turn]");
@@ -52,7 +59,7 @@
     if (after) {
       after.after(row);
     } else {
-      turns.append(row);
+      turns.prepend(row);
     }
     renumber();
     changed();
@@ -62,7 +69,7 @@
   }
 
   function moveTurn(row, up) {
-    const other = up ? row.previousElementSibling : row.nextElementSibling;
+    const other = neighbour(row, up ? -1 : 1);
     if (!other) {
       return;
     }
@@ -73,30 +80,27 @@
     }
     renumber();
     changed();
-    const number = Array.from(turns.children).indexOf(row) + 1;
-    say(said.dataset.moved + " " + number + ".");
+    say(said.dataset.moved + " " + (rows().indexOf(row) + 1) + ".");
     const same = row.querySelector(up ? "button[value^='up:']" : "button[value^='down:']");
     (same.disabled ? row.querySelector(up ? "button[value^='down:']" : "button[value^='up:']") : same).focus();
   }
 
   function removeTurn(row) {
-    removed = { row: row, before: row.nextElementSibling };
+    removed = row;
+    row.before(undo);
     row.remove();
     renumber();
     changed();
     say(said.dataset.removed);
     undo.hidden = false;
-    undo.querySelector("button").focus({ preventScroll: true });
+    undo.querySelector("button").focus();
   }
 
   undo.querySelector("button").addEventListener("click", function () {
-    if (removed) {
-      turns.insertBefore(removed.row, removed.before && removed.before.parentElement === turns ? removed.before : null);
-      renumber();
-      removed.row.querySelector("textarea").focus();
-      removed = null;
-    }
+    undo.before(removed);
     undo.hidden = true;
+    renumber();
+    removed.querySelector("textarea").focus();
   });
 
   function addPair(kind) {
@@ -122,7 +126,7 @@
     const act = button.value.split(":")[0];
     const row = button.closest("[data-key]");
     if (act === "add-turn" || act === "below") {
-      if (!addTurn(row || turns.lastElementChild)) {
+      if (!addTurn(row || rows().pop())) {
         return; // the server says why not
       }
     } else if (act === "up" || act === "down") {
