@@ -17,6 +17,10 @@ from apps.accounts.services.keys import create_key
 from apps.annotation.parsing.reading import Told
 from apps.annotation.services.uploads import receive_upload
 from apps.common.services.jobs import create_job
+from apps.studies.services.reservations import skip, take_next
+from apps.corpus.parsing.mapping import ColumnMapping
+from apps.corpus.services.saved_mappings import keep_mapping
+from apps.corpus.services.uploads import receive_upload as receive_conversations
 from apps.studies.models import MemberRole
 from apps.studies.services.invitations import create_invitations, revoke_invitation
 from tests.browser.conftest import DESKTOP, PHONE, accessibility_faults, scrolls_sideways
@@ -39,9 +43,21 @@ NO_PAGES = {
     "accounts:user-deactivate",
     "accounts:user-reactivate",
     "common:healthz",
+    "corpus:mapping-delete",
+    "corpus:mapping-keep",
+    "corpus:mapping-use",
+    "corpus:upload-discard",
+    "corpus:upload-import",
+    "corpus:upload-reading",
     "common:job-cancel",
     "common:readyz",
     "frameworks:yaml",
+    "rating:flag",
+    "rating:next",
+    "rating:save",
+    "rating:skip",
+    "rating:submit",
+    "rating:time",
     "rating:upload-start",
     "schema",
 }
@@ -127,6 +143,37 @@ def pages_of_rating_uploads(owner, study) -> dict[str, str]:
     }
 
 
+def pages_of_uploads(owner, dataset) -> dict[str, str]:
+    """A file with a kept mapping, many columns, problems, and everything else the check page can show."""
+    wide = ",".join(f"column_{number}" for number in range(20))
+    head = f"id,speaker,text,{wide}\n".encode()
+    rows = [b"c%d,%s,one_comma_ two,%s\n" % (n, b"Anna" if n % 2 else b"user", b"," * 19) for n in range(6)]
+    file = SimpleUploadedFile("talks.csv", head + b"".join(rows) + b"c9,user,," + b"," * 19 + b"\n")
+    upload = receive_conversations(upload=file, owner=owner, dataset_slug="talks", dataset_name="Talks")
+    keep_mapping(owner=owner, name="Survey", mapping=ColumnMapping(columns={"id": "id", "title": "head"}))
+    return {
+        "corpus:upload": reverse("corpus:upload"),
+        "corpus:dataset-upload": reverse("corpus:dataset-upload", args=[dataset.slug]),
+        "corpus:uploads": reverse("corpus:uploads"),
+        "corpus:upload-check": reverse("corpus:upload-check", args=[upload.pk]),
+    }
+
+
+def pages_of_rating(study) -> dict[str, str]:
+    """Of the rater expert1, who has skipped an item and is at work on the next."""
+    study.instructions = "# What to look for\n\nRead *all* of it first."
+    study.content_warning, study.support_contact = "People tell of loss.", "helpline@example.org"
+    study.save()
+    rater = study.raters.get(name="expert1")
+    first = take_next(rater=rater)
+    skip(assignment=first, reason="broken")
+    return {
+        "rating:start": reverse("rating:start", args=[study.slug]),
+        "rating:item": reverse("rating:item", args=[study.slug, take_next(rater=rater).pk]),
+        "rating:done": reverse("rating:done", args=[study.slug]),
+    }
+
+
 def faults_of(page: Page, pages: dict[str, str]) -> list[str]:
     """What is wrong with the pages, by day and by night, on a desk and on a phone."""
     faults = []
@@ -170,12 +217,21 @@ def test_every_page_of_taking_part_is_accessible_and_fits(open_page, rosa, grief
     assert faults_of(open_page(rosa), pages_of_taking_part(grief)) == []
 
 
+def test_every_page_of_rating_is_accessible_and_fits(open_page, emil, rosa, grief):
+    assert faults_of(open_page(emil), pages_of_rating(grief)) == []
+    assert faults_of(open_page(rosa), {"rating:preview": reverse("rating:preview", args=[grief.slug])}) == []
+
+
 def test_every_page_of_jobs_is_accessible_and_fits(open_page, rosa):
     assert faults_of(open_page(rosa), pages_of_jobs(rosa)) == []
 
 
 def test_every_page_of_rating_uploads_is_accessible_and_fits(open_page, rosa, grief):
     assert faults_of(open_page(rosa), pages_of_rating_uploads(rosa, grief)) == []
+
+
+def test_every_page_of_uploads_is_accessible_and_fits(open_page, rosa, letters):
+    assert faults_of(open_page(rosa), pages_of_uploads(rosa, letters)) == []
 
 
 def test_pages_with_nothing_on_them_yet_are_accessible_and_fit(open_page, rosa):
@@ -209,6 +265,8 @@ def test_no_page_is_forgotten(rosa, grief):
     elsewhere = {"studies:rating-leave", "invitations:opened"}
     walked = set(pages_of_strangers(rosa)) | set(pages_of_people(rosa, grief)) | set(pages_of_jobs(rosa))
     walked |= set(pages_of_rating_uploads(rosa, grief))
+    walked |= set(pages_of_uploads(rosa, grief.blocks.get().dataset))
+    walked |= set(pages_of_rating(grief)) | {"rating:preview"}
     pages = {name for name in names(get_resolver()) if "api/" not in name} - NO_PAGES
     walked |= set(pages_of_taking_part(grief)) | elsewhere
     assert {name for name in pages if not name.startswith("api")} - walked == set()
