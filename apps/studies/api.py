@@ -35,8 +35,15 @@ class StudySerializer(serializers.ModelSerializer[Study]):
             "title",
             "description",
             "instructions",
+            "content_warning",
+            "support_contact",
             "status",
             "discussion_open",
+            "allow_evidence",
+            "allow_comments",
+            "allow_cannot_tell",
+            "reservation_hours",
+            "exclusion_reopens_slots",
             "model_scores_sealed",
             "seed",
             "created_at",
@@ -86,7 +93,17 @@ class BlockList(ListAPIView[Block]):
 
         class Meta:
             model = Block
-            fields = ("slug", "title", "position", "dataset", "frameworks", "sample_size", "groups", "n_items")
+            fields = (
+                "slug",
+                "title",
+                "position",
+                "dataset",
+                "frameworks",
+                "sample_size",
+                "metadata_filter",
+                "groups",
+                "n_items",
+            )
 
     serializer_class = BlockSerializer
 

@@ -35,6 +35,7 @@ def test_a_study_its_blocks_and_its_raters(sign_in, rosa, grief, framework):
             "dataset": "letters",
             "frameworks": [{"slug": "warmth-scales", "version": 1}],
             "sample_size": None,
+            "metadata_filter": {},
             "groups": [{"kind": "expert", "overlap": None}],
             "n_items": 3,
         }

@@ -21,8 +21,8 @@ MOST_ITEMS = 10_000_000
 NOBODY, EVERY, EXACTLY = "nobody", "every", "exactly"
 WHO = [
     (NOBODY, _("do not rate here")),
-    (EVERY, _("every one rates every item")),
-    (EXACTLY, _("share the items: exactly this many for each")),
+    (EVERY, _("each rates every item")),
+    (EXACTLY, _("share the items")),
 ]
 
 
@@ -49,7 +49,12 @@ class GroupsForm(forms.Form):
         for kind in self.kinds:
             has_overlap = groups.get(kind) is not None
             who = EXACTLY if has_overlap else EVERY if kind in groups else NOBODY
-            self.fields[f"who-{kind}"] = forms.ChoiceField(label=kind.label, choices=WHO, initial=who)
+            self.fields[f"who-{kind}"] = forms.ChoiceField(
+                label=kind.label,
+                choices=WHO,
+                initial=who,
+                widget=forms.Select(attrs={"data-number": f"id_overlap-{kind}", "data-with-number": EXACTLY}),
+            )
             self.fields[f"overlap-{kind}"] = forms.IntegerField(
                 label=_("Raters for each item: %(kind)s") % {"kind": kind.label},
                 required=False,
@@ -69,6 +74,8 @@ class GroupsForm(forms.Form):
             who, overlap = cleaned.get(f"who-{kind}"), cleaned.get(f"overlap-{kind}")
             if who == EXACTLY and overlap is None and f"overlap-{kind}" not in self.errors:
                 self.add_error(f"overlap-{kind}", _("Say how many raters each item is to have."))
+            if who in (NOBODY, EVERY) and overlap is not None:
+                self.add_error(f"who-{kind}", _("A number is for raters who share the items: choose that or clear it."))
             if who in (EVERY, EXACTLY):
                 groups[kind.value] = overlap if who == EXACTLY else None
         cleaned["groups"] = groups
@@ -85,7 +92,7 @@ class BlockForm(GroupsForm):
         label=_("How many"),
         choices=[("all", _("Every conversation that fits")), ("sample", _("A sample of them"))],
         initial="all",
-        widget=forms.RadioSelect,
+        widget=forms.RadioSelect(attrs={"data-number": "id_sample_size", "data-with-number": "sample"}),
     )
     sample_size = forms.IntegerField(
         label=_("Size of the sample"),
@@ -116,7 +123,8 @@ class BlockForm(GroupsForm):
         self._add_traits(chosen)
 
     def _add_frameworks(self, chosen: list[int]) -> None:
-        for number, framework in enumerate(self.frameworks, start=1):
+        places = chosen + [one.pk for one in self.frameworks if one.pk not in chosen]
+        for framework in self.frameworks:
             is_chosen = framework.pk in chosen
             self.fields[f"framework-{framework.pk}"] = forms.BooleanField(
                 label=str(framework), required=False, initial=is_chosen
@@ -126,7 +134,7 @@ class BlockForm(GroupsForm):
                 required=False,
                 min_value=1,
                 max_value=999,
-                initial=chosen.index(framework.pk) + 1 if is_chosen else number,
+                initial=places.index(framework.pk) + 1,
             )
 
     def _add_traits(self, chosen: Mapping[str, Sequence[str]]) -> None:
@@ -168,9 +176,9 @@ class BlockForm(GroupsForm):
         cleaned["frameworks"] = sorted(used, key=lambda one: places[one])
         if not used:
             self.add_error(None, _("Choose at least one framework."))
-        if cleaned.get("take") == "all":
-            cleaned["sample_size"] = None
-        elif cleaned.get("sample_size") is None and "sample_size" not in self.errors:
+        if cleaned.get("take") == "all" and cleaned.get("sample_size") is not None:
+            self.add_error("take", _("A size is for a sample: choose that, or clear the size."))
+        if cleaned.get("take") == "sample" and cleaned.get("sample_size") is None and "sample_size" not in self.errors:
             self.add_error("sample_size", _("Say how many conversations to draw."))
         cleaned["metadata_filter"] = {
             trait.name: values for trait in self.traits if (values := cleaned.get(field_of(trait)))

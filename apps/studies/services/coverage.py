@@ -77,7 +77,7 @@ def imported_coverage_of(*, study: Study) -> list[GroupCoverage]:
     """The same for raters who are nobody on this site: imported, simulated, models. Two queries."""
     blocks = {block.pk: (block, n_items) for block, n_items in _blocks(study)}
     rows = (
-        Item.objects.filter(block__study=study, ratings__rater__user=None)
+        Item.objects.filter(block__study=study, ratings__isnull=False, ratings__rater__user=None)
         .order_by()
         .values_list("block", "ratings__rater__kind", "pk")
         # The reverse relation is that of annotation.Rating: raters are counted, no value is read.

@@ -95,7 +95,7 @@ def block_remove(request: PersonRequest, slug: str, block_slug: str) -> HttpResp
         else:
             messages.success(request, _("The block %(block)s is removed.") % {"block": found.title})
             return redirect("studies:overview", slug=slug)
-    context = {"study": study, "block": found, "n_items": found.items.count(), "form": form}
+    context = {"study": study, "edited": found, "n_items": found.items.count(), "form": form}
     return render(request, "studies/block_remove.html", context, status=_status(request))
 
 
@@ -160,7 +160,7 @@ def _block_page(
         "study": study,
         "dataset": dataset,
         "is_visible": _sees(request.user, dataset),
-        "block": block,
+        "edited": block,
         "form": form,
         **_taken(study, dataset, form),
     }
@@ -197,7 +197,7 @@ def _change_who_rates(request: PersonRequest, study: Study, block: Block) -> Htt
         else:
             messages.success(request, _("Saved."))
             return redirect("studies:overview", slug=study.slug)
-    context = {"study": study, "block": block, "form": form, "n_items": block.items.count()}
+    context = {"study": study, "edited": block, "form": form, "n_items": block.items.count()}
     return render(request, "studies/block_groups.html", context, status=_status(request))
 
 
