@@ -3,7 +3,8 @@
   "use strict";
   const { form, mode, scales, byPk, say, announce, element, notice, dropNotice, csrfToken, saving, view, evidence, keys } =
     AccordRating;
-  const TYPING_PAUSE = 800;
+  const TYPING_PAUSE = 800; // ms
+  const LISTED = 6; // scales named in a notice
   const stateBox = document.getElementById("save-state");
   const stateText = stateBox.querySelector(".save-state__text");
   const retry = document.getElementById("retry");
@@ -102,6 +103,12 @@
       if (!document.querySelector('[data-kind="waiting"]')) {
         notice("waiting", [element("p", { textContent: say("unsavedNotice") })]);
       }
+    } else if (name === "closed" || name === "gone") {
+      // Nothing can be saved any more: all that is left is to go, and the browser asks about what is not.
+      if (pending !== "submit") {
+        window.location.assign(document.querySelector(".rating-bar__study").href);
+      }
+      pending = null;
     } else if (name !== "saving") {
       pending = null;
     }
@@ -117,17 +124,23 @@
     form.submit();
   }
 
+  /* Links to the scales, a few of them. */
+  function listOf(which) {
+    const list = element("p", { className: "rating-notices__scales" });
+    which.slice(0, LISTED).forEach((scale) => list.append(view.linkTo(scale).firstChild, " "));
+    if (which.length > LISTED) {
+      list.append(say("more", { count: which.length - LISTED }));
+    }
+    return list;
+  }
+
   function showMissing() {
     const left = view.unanswered();
-    const list = element("p", {});
-    left.forEach((scale, index) => list.append(index ? ", " : "", view.linkTo(scale).firstChild));
-    notice("missing", [element("p", { textContent: say("missingNotice") }), list]);
+    notice("missing", [element("p", { textContent: say("missingNotice") }), listOf(left)]);
     view.goTo(left[0]);
   }
 
   function showDrafts(act) {
-    const list = element("p", {});
-    saving.drafts().forEach((scale, index) => list.append(index ? ", " : "", view.linkTo(scale).firstChild));
     const go = element("button", { type: "button", className: "button--small", textContent: say("draftLeave") });
     go.addEventListener("click", () => {
       // They stay in this window's storage; the form must not carry them.
@@ -135,7 +148,7 @@
       pending = act;
       goOnWithAct(saving.state().name);
     });
-    notice("drafts", [element("p", { textContent: say("draftNotice") }), list, element("div", { className: "actions" }, go)]);
+    notice("drafts", [element("p", { textContent: say("draftNotice") }), listOf(saving.drafts()), element("div", { className: "actions" }, go)]);
   }
 
   function hasReason() {

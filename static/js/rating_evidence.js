@@ -44,11 +44,11 @@ AccordRating.evidence = (function () {
     typed.setAttribute("aria-label", `${say("typeQuote")}: ${scale.name}`);
     const plus = element("button", { type: "button", className: "button--small", textContent: say("add") });
     const use = element("button", { type: "button", className: "button--small", textContent: say("useSelection") });
-    const problem = element("p", { className: "quote-problem", hidden: true, textContent: say("notFound") });
+    const problem = element("p", { className: "quote-problem", hidden: true });
     problem.setAttribute("role", "alert");
     const addTyped = () => {
       const found = quotes.ofWords(typed.value);
-      problem.hidden = !typed.value.trim() || found !== null;
+      tell(problem, typed.value.trim() && !found ? say("notFound") : "");
       if (found) {
         add(scale, [found]);
         typed.value = "";
@@ -62,14 +62,18 @@ AccordRating.evidence = (function () {
       }
     });
     use.addEventListener("pointerdown", (event) => event.preventDefault());
-    use.addEventListener("click", () => useSelection(scale));
+    use.addEventListener("click", () => tell(problem, useSelection(scale) ? "" : say("selectHint")));
     field.addEventListener("rating:shown", () => show(scale));
     field.after(
       element("ul", { className: "quotes" }),
-      element("p", { className: "small soft", textContent: say("selectHint") }),
       element("div", { className: "quote-line" }, use, typed, plus),
       problem,
     );
+  }
+
+  function tell(problem, words) {
+    problem.textContent = words;
+    problem.hidden = !words;
   }
 
   function show(scale) {

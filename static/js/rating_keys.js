@@ -138,7 +138,7 @@ AccordRating.keys = (function () {
     if (event.defaultPrevented || event.isComposing || event.keyCode === 229 || dialog.open) {
       return;
     }
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && !event.altKey) {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && !event.altKey && !target.closest(".popup")) {
       event.preventDefault();
       if (!event.repeat) {
         settleNumber();

@@ -1,7 +1,7 @@
 /* Which scale is the current one, choosing points, and everything that shows how far one is. */
 AccordRating.view = (function () {
   "use strict";
-  const { form, scales, byPk, say, announce, element, saving } = AccordRating;
+  const { form, scales, byPk, say, announce, element, dropNotice, saving } = AccordRating;
   const region = document.getElementById("scales");
   const missing = document.getElementById("missing");
   const dots = document.getElementById("sheet-dots");
@@ -86,9 +86,12 @@ AccordRating.view = (function () {
       group.querySelector(".scale-group__count").classList.toggle("scale-group__count--full", done === cards.length);
     });
     document.getElementById("all-done").hidden = left.length > 0;
+    if (!left.length) {
+      dropNotice("missing");
+    }
     if (missing) {
       missing.hidden = left.length === 0;
-      missing.querySelector("[data-missing]").textContent = left.length;
+      missing.querySelectorAll("[data-missing]").forEach((figure) => (figure.textContent = left.length));
       missing.querySelector("ul").replaceChildren(...left.map(linkTo));
     }
     showPlace();

@@ -1,4 +1,4 @@
-"""Evidence chosen by selecting words: offsets in code points, one quote for each turn, by mouse, key, finger or typing."""
+"""Evidence chosen by selecting words: offsets in code points, a quote for each turn, by mouse, key, finger, typing."""
 
 import pytest
 from playwright.sync_api import Page, expect
