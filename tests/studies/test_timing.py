@@ -75,6 +75,16 @@ def test_without_a_script_the_gap_counts_up_to_a_bound(ago, gap, wall, active):
     assert minutes_of(ago(0)) == (wall, active)
 
 
+@pytest.mark.parametrize(
+    ("active", "state", "is_kept"), [(30, "assigned", True), (0, "assigned", False), (30, "lapsed", False)]
+)
+def test_whoever_reads_keeps_the_reservation_and_a_window_left_open_does_not(ago, active, state, is_kept):
+    soon = timezone.now() + timedelta(minutes=1)
+    Assignment.objects.update(reserved_until=soon, state=state)
+    report_time(assignment=ago(1), wall=60, active=active)
+    assert (Assignment.objects.get().reserved_until > soon) == is_kept
+
+
 @pytest.mark.parametrize("seconds", [(-1, 0), (1, -1), (float("nan"), 0), (0, float("inf"))])
 def test_what_is_no_duration_is_refused(ago, seconds):
     wall, active = seconds

@@ -73,7 +73,9 @@ def open_assignment(*, assignment: Assignment) -> None:
     assignment.seen_at = now
     changes = {"started_at": Coalesce(F("started_at"), now), "seen_at": now}
     rows = Assignment.objects.filter(pk=assignment.pk)
-    if not rows.filter(state__in=OPEN_STATES).update(**changes, reserved_until=_until(assignment.rater.study, now)):
+    if not rows.filter(state__in=OPEN_STATES).update(
+        **changes, reserved_until=reserved_until(assignment.rater.study, now)
+    ):
         rows.update(**changes)
 
 
@@ -89,7 +91,7 @@ def hold(*, assignment: Assignment) -> None:
     now = timezone.now()
     changes = {
         "state": AssignmentState.IN_PROGRESS,
-        "reserved_until": _until(assignment.rater.study, now),
+        "reserved_until": reserved_until(assignment.rater.study, now),
         "started_at": assignment.started_at or now,
     }
     if not Assignment.objects.filter(pk=assignment.pk, state__in=OPEN_STATES).update(**changes):
@@ -153,6 +155,11 @@ def lapse_expired(*, now: datetime | None = None) -> int:
     return n_lapsed
 
 
+def reserved_until(study: Study, now: datetime) -> datetime:
+    """When a reservation lapses whose rater gave a sign of life now."""
+    return now + timedelta(hours=study.reservation_hours)
+
+
 def _candidates(rater: Rater) -> list[tuple[int, int]]:
     """(item, block) of what the rater was not given yet, in the order in which they are to come. Three queries."""
     excluded = set(Exclusion.objects.in_force().filter(rater=rater).values_list("item_id", flat=True))
@@ -188,7 +195,7 @@ def _take(rater: Rater, candidates: Iterable[tuple[int, int]]) -> Assignment | N
 
     for lapsed in _own_lapsed(rater):
         if is_free(lapsed.item_id, lapsed.item.block_id):
-            _change(lapsed, state=AssignmentState.IN_PROGRESS, reserved_until=_until(rater.study, now))
+            _change(lapsed, state=AssignmentState.IN_PROGRESS, reserved_until=reserved_until(rater.study, now))
             return lapsed
     positions = dict(rater.assignments.values_list("item_id", "position"))
     free = (item_id for item_id, block_id in candidates if item_id not in positions and is_free(item_id, block_id))
@@ -199,7 +206,7 @@ def _take(rater: Rater, candidates: Iterable[tuple[int, int]]) -> Assignment | N
         rater=rater,
         item_id=chosen,
         position=max(positions.values(), default=-1) + 1,
-        reserved_until=_until(rater.study, now),
+        reserved_until=reserved_until(rater.study, now),
     )
 
 
@@ -254,10 +261,6 @@ def _lapse(now: datetime, block_ids: Iterable[int], kind: str, *, but: Assignmen
     if but is not None:
         rows = rows.exclude(pk=but.pk)
     return rows.update(state=AssignmentState.LAPSED, updated_at=now)
-
-
-def _until(study: Study, now: datetime) -> datetime:
-    return now + timedelta(hours=study.reservation_hours)
 
 
 def _change(assignment: Assignment, **changes: object) -> None:

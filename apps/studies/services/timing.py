@@ -8,10 +8,12 @@ it counts, up to a bound: nobody knows then whether the reader was there.
 import math
 from datetime import datetime
 
-from django.db.models import F
+from django.db.models import Case, F, Value, When
 from django.utils import timezone
 
 from apps.studies.models import Assignment
+from apps.studies.services.reservations import reserved_until
+from apps.studies.services.slots import OPEN_STATES
 
 # Reading without a touch of the keyboard is work; half an hour of it on one page no longer is.
 WALL_SECONDS_OF_A_GAP = 30 * 60
@@ -36,12 +38,17 @@ def _add(assignment: Assignment, *, wall: float, active: float) -> None:
         now = timezone.now()
         seen = Assignment.objects.values_list("seen_at", flat=True).get(pk=assignment.pk)
         credit = min(wall, _elapsed(seen, now))
+        changes = {
+            "seen_at": now,
+            "wall_seconds": F("wall_seconds") + credit,
+            "active_seconds": F("active_seconds") + min(active, credit),
+        }
+        if active > 0:
+            # Whoever reads keeps the reservation; a window that was left open does not.
+            is_open = When(state__in=OPEN_STATES, then=Value(reserved_until(assignment.rater.study, now)))
+            changes["reserved_until"] = Case(is_open, default=F("reserved_until"))
         # Two reports at once may not both count the same seconds: the later one starts from what the first left.
-        written = Assignment.objects.filter(pk=assignment.pk, seen_at=seen).update(
-            seen_at=now,
-            wall_seconds=F("wall_seconds") + credit,
-            active_seconds=F("active_seconds") + min(active, credit),
-        )
+        written = Assignment.objects.filter(pk=assignment.pk, seen_at=seen).update(**changes)
         if written:
             assignment.seen_at = now
             return
