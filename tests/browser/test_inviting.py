@@ -49,7 +49,7 @@ def test_a_new_person_comes_from_the_owners_link_to_the_first_item(open_page, ro
 
     # The same from the front page.
     page.goto("/")
-    expect(page.get_by_text("0 of 3 handed in")).to_be_visible()
+    expect(page.get_by_text("0 of 3 items handed in")).to_be_visible()
     page.get_by_role("link", name="Read the instructions and start").click()
     page.get_by_role("button", name="Start").click()
     expect(page.get_by_text("I lost letter")).to_be_visible()

@@ -114,7 +114,7 @@ def hand_in(rater, number, state=AssignmentState.SUBMITTED):
 
 def test_a_rater_who_has_not_begun_is_led_to_the_instructions(sign_in, emil, grief):
     page = sign_in(emil).get("/")
-    assert '<span class="number">0</span> of <span class="number">3</span> handed in' in page.text
+    assert '<span class="number">0</span> of <span class="number">3</span> items handed in' in page.text
     assert f'href="{reverse("rating:start", args=["grief"])}"' in page.text
     assert "Continue" not in page.text
 
@@ -122,7 +122,7 @@ def test_a_rater_who_has_not_begun_is_led_to_the_instructions(sign_in, emil, gri
 def test_a_rater_continues_with_one_click(sign_in, emil, grief):
     hand_in(grief.raters.get(user=emil), 1)
     page = sign_in(emil).get("/")
-    assert '<span class="number">1</span> of <span class="number">3</span> handed in' in page.text
+    assert '<span class="number">1</span> of <span class="number">3</span> items handed in' in page.text
     assert f'<form method="post" action="{reverse("rating:next", args=["grief"])}">' in page.text
 
 

@@ -90,7 +90,7 @@ def create_invitations(
         )
         for email, token in zip(addresses, tokens, strict=True)
     )
-    details = {"role": str(role), "number": len(invitations), "emails": [email for email in addresses if email]}
+    details = {"role": str(role), "number": len(invitations)} | ({"emails": addresses} if emails else {})
     AuditEntry.objects.create(actor=by, action="invitation.create", subject=study.slug, details=details)
     return [NewInvitation(*pair) for pair in zip(invitations, tokens, strict=True)]
 
