@@ -158,6 +158,12 @@ class TestJob:
         assert "<progress" not in page
         assert "Start a worker on the server" in sign_in(ada).get(page_of(job)).text
 
+    def test_case_6_while_other_work_may_keep_the_database_busy_it_says_that_too(self, sign_in, rosa, otto):
+        make_job(otto, state=JobState.RUNNING, attempts=1, alive_at=minutes_ago(1))
+        page = sign_in(rosa).get(page_of(make_job(rosa, created_at=minutes_ago(1)))).text
+        assert NO_WORKER in page
+        assert "Perhaps other work keeps the database busy" in page
+
     def test_case_6_with_a_worker_or_before_30_seconds_it_waits_for_its_turn(self, sign_in, rosa):
         client = sign_in(rosa)
         fresh = client.get(page_of(make_job(rosa))).text

@@ -335,13 +335,54 @@ def test_progress_is_seen_by_others_while_the_work_goes_on(rosa: User, monkeypat
 
 
 @pytest.mark.django_db(transaction=True)
+def test_a_step_told_before_a_transaction_is_seen_at_once(rosa: User) -> None:
+    job = make_job(rosa)
+
+    def work(job: Job, reporter: Reporter) -> Outcome:
+        reporter.step("Storing 2 talks", total=2)
+        with transaction.atomic():
+            assert seen(job) == ("Storing 2 talks", 0, 2)
+        return Outcome("Done.")
+
+    run_job(pk=job.pk, work=work)
+    job.refresh_from_db()
+    assert job.message == "Done."
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_sweep_gives_way_at_once_to_whoever_holds_sqlites_lock(rosa: User) -> None:
+    if connection.vendor != "sqlite":
+        pytest.skip("PostgreSQL locks rows, not the database")
+    job = abandoned(rosa)
+    began: list[float] = []
+
+    def sweep() -> None:
+        try:
+            start = time.monotonic()
+            assert sweep_jobs() == []
+            began.append(time.monotonic() - start)
+        finally:
+            connection.close()
+
+    with transaction.atomic():
+        thread = threading.Thread(target=sweep)
+        thread.start()
+        thread.join()
+    assert 0 < began[0] < 10  # not the 20 seconds that a click waits
+    assert sweep_jobs() == [job]
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA busy_timeout")
+        assert cursor.fetchone() == (20_000,)
+
+
+@pytest.mark.django_db(transaction=True)
 def test_a_job_in_one_long_transaction_keeps_alive_where_the_database_allows_it(
     rosa: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On PostgreSQL within the transaction; on SQLite it says nothing meanwhile, and ends well all the same."""
     monkeypatch.setattr(pulse, "BEAT_SECONDS", 0.02)
     monkeypatch.setattr(pulse, "ALIVE_EVERY_SECONDS", 0.02)
-    monkeypatch.setattr(pulse, "SQLITE_WAIT_MILLISECONDS", 20)
+    monkeypatch.setattr(pulse, "WAIT_MILLISECONDS", 20)
     job = make_job(rosa)
 
     def work(job: Job, reporter: Reporter) -> Outcome:
@@ -456,7 +497,7 @@ def test_a_sweep_in_a_locked_database_is_no_failure(rosa: User, monkeypatch: pyt
 def test_a_sweep_that_had_to_wait_for_the_lock_judges_nobody(rosa: User, monkeypatch: pytest.MonkeyPatch) -> None:
     """On SQLite the lock may be held by the very job that could not say it is alive."""
     job = abandoned(rosa)
-    monkeypatch.setattr(jobs, "LOCK_WAIT_SECONDS", -1.0)
+    monkeypatch.setattr(jobs, "HAD_TO_WAIT_SECONDS", -1.0)
     assert sweep_jobs() == []
     job.refresh_from_db()
     assert job.state == JobState.RUNNING

@@ -58,7 +58,7 @@ class RatingImportFollower:
         """So many rows are read so far."""
 
     def checked(self, parsed: ParsedFile) -> None:
-        """All is read, and its good rows will be written: within the transaction."""
+        """All is read, and its good rows will be written: before the transaction."""
 
     def stored(self, result: ImportResult) -> None:
         """All is written: within the same transaction, whatever was changed."""
@@ -117,8 +117,8 @@ def import_ratings(
     _, mapping, parsed = read_file(target=target, source=source, told=told, maps=maps, follower=follower)
     if parsed.problems.total and not skip_problem_rows:
         raise RatingsRefusedError(parsed)
+    follower.checked(parsed)
     with transaction.atomic():
-        follower.checked(parsed)
         result = _store(target, source.name, parsed, actor)
         if result.tally.created or result.tally.changed:
             _note(block, source, mapping, result, actor)

@@ -235,14 +235,13 @@ class _Progress(RatingImportFollower):
         self._reporter.advance(rows)
 
     def checked(self, parsed: ParsedFile) -> None:
-        # Locked, so that it cannot be closed while its ratings come in.
-        study = Study.objects.select_for_update().get(pk=self._upload.block.study_id)
-        _refuse_if_not_allowed(study, self._by)
         count = len(parsed.ratings)
         self._reporter.step(ngettext("Storing %(count)d rating", "Storing %(count)d ratings", count) % {"count": count})
 
     def stored(self, result: ImportResult) -> None:
-        study = self._upload.block.study
+        # Locked and looked at again: it may have been closed while its ratings came in.
+        study = Study.objects.select_for_update().get(pk=self._upload.block.study_id)
+        _refuse_if_not_allowed(study, self._by)
         self.outcome = _outcome(result, study, tells_changes=may_see_ratings(user=self._by, study=study))
         self._reporter.finish(self.outcome)
 

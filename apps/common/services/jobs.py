@@ -19,6 +19,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.common.models import AuditEntry, Job, JobState
+from apps.common.patience import waiting_at_most
 from apps.common.services.pulse import Pulse
 
 if TYPE_CHECKING:
@@ -32,7 +33,8 @@ STALE_AFTER = timedelta(minutes=2)
 TRIGGER_AGAIN_AFTER = timedelta(seconds=20)
 TRIGGERED_AT_ONCE = 100
 LOOK_EVERY_SECONDS = 1.0
-LOCK_WAIT_SECONDS = 1.0
+WAIT_MILLISECONDS = 1000
+HAD_TO_WAIT_SECONDS = 0.25
 MAX_PROBLEMS = 500
 # A database that is locked, restarts, or broke a deadlock: worth another attempt. Everything else is a fault.
 PASSING_ERRORS = (OperationalError, InterfaceError)
@@ -74,7 +76,7 @@ class JobLost(Exception):  # noqa: N818
 
 
 class Reporter:
-    """What a work tells of itself. `step` and `advance` cost one query, at most one a second for `advance`."""
+    """What a work tells of itself: a query or two for each `step`, and at most one a second for `advance`."""
 
     def __init__(self, job: Job, pulse: Pulse) -> None:
         self._job = job
@@ -82,8 +84,12 @@ class Reporter:
         self._looked_at = time.monotonic()
 
     def step(self, text: str, total: int | None = None) -> None:
-        """A new step begins, of `total` units, None where that is not known. Raises JobCancelled, JobLost."""
-        self._pulse.tell(step=text, done=0, total=total)
+        """A new step begins, of `total` units, None where that is not known. Raises JobCancelled, JobLost.
+
+        Call it before a long transaction rather than in it: on SQLite nobody would read it before its end.
+        """
+        tell = self._pulse.tell if connection.in_atomic_block else self._pulse.tell_now
+        tell(step=text[:200], done=0, total=total)
         self._look()
 
     def advance(self, done: int) -> None:
@@ -164,15 +170,11 @@ def sweep_jobs() -> list[Job]:
 
     Does nothing while the database is locked: whoever holds the lock may be the very job that seems dead.
     """
-    began = time.monotonic()
     try:
-        with transaction.atomic():
-            if time.monotonic() - began > LOCK_WAIT_SECONDS:
-                return []
-            _take_up_stale()
-            return _to_trigger()
-    except PASSING_ERRORS:
-        logger.info("The sweep of jobs waits for the database", exc_info=True)
+        with waiting_at_most(milliseconds=WAIT_MILLISECONDS):
+            return _sweep()
+    except PASSING_ERRORS as error:
+        logger.info("No sweep of jobs now: %s", error)
         return []
 
 
@@ -259,6 +261,15 @@ def _try_again(job: Job) -> None:
 
 
 # --- What dead workers left ---------------------------------------------------------------------------------------
+
+
+def _sweep() -> list[Job]:
+    began = time.monotonic()
+    with transaction.atomic():
+        if time.monotonic() - began > HAD_TO_WAIT_SECONDS:
+            return []
+        _take_up_stale()
+        return _to_trigger()
 
 
 def _take_up_stale() -> None:

@@ -10,13 +10,14 @@ from django.db import DatabaseError, connection
 from django.utils import timezone
 
 from apps.common.models import Job, JobState
+from apps.common.patience import waiting_at_most
 
 logger = logging.getLogger(__name__)
 
 BEAT_SECONDS = 1.0
 ALIVE_EVERY_SECONDS = 10.0
 # A beat that cannot be written is soon followed by another: it need not wait for the lock as a person's click does.
-SQLITE_WAIT_MILLISECONDS = 500
+WAIT_MILLISECONDS = 500
 
 
 class Pulse:
@@ -29,6 +30,7 @@ class Pulse:
     def __init__(self, job: Job) -> None:
         self._job = job
         self._lock = threading.Lock()
+        self._writing = threading.Lock()
         self._news: dict[str, str | int | None] = {}
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._beat, name=f"pulse of job {job.pk}", daemon=True)
@@ -37,6 +39,11 @@ class Pulse:
         """`step`, `done`, `total`: the latest of each is written with the next beat."""
         with self._lock:
             self._news |= news
+
+    def tell_now(self, **news: str | int | None) -> None:
+        """The same, written at once and by the caller, who is in no transaction; where it cannot be, with a beat."""
+        self.tell(**news)
+        self._write_news()
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -48,29 +55,34 @@ class Pulse:
 
     def _beat(self) -> None:
         written_at = time.monotonic()
-        while not self._stop.wait(BEAT_SECONDS):
+        try:
+            while not self._stop.wait(BEAT_SECONDS):
+                is_due = time.monotonic() - written_at >= ALIVE_EVERY_SECONDS
+                if (is_due or self._news) and self._write_news():
+                    written_at = time.monotonic()
+                connection.close()
+        finally:
+            connection.close()
+
+    def _write_news(self) -> bool:
+        # One at a time: what is older must not be written over what is newer.
+        with self._writing:
             with self._lock:
                 news, self._news = self._news, {}
-            if not news and time.monotonic() - written_at < ALIVE_EVERY_SECONDS:
-                continue
-            if self._write(news):
-                written_at = time.monotonic()
-            else:
+            is_written = self._write(news)
+            if not is_written:
                 with self._lock:
                     self._news = news | self._news
+            return is_written
 
     def _write(self, news: dict[str, str | int | None]) -> bool:
         now = timezone.now()
         try:
-            with connection.cursor() as cursor:
-                if connection.vendor == "sqlite":
-                    cursor.execute(f"PRAGMA busy_timeout = {SQLITE_WAIT_MILLISECONDS}")
-            Job.objects.filter(pk=self._job.pk, state=JobState.RUNNING, attempts=self._job.attempts).update(
-                **news, alive_at=now, updated_at=now
-            )
+            with waiting_at_most(milliseconds=WAIT_MILLISECONDS):
+                Job.objects.filter(pk=self._job.pk, state=JobState.RUNNING, attempts=self._job.attempts).update(
+                    **news, alive_at=now, updated_at=now
+                )
         except DatabaseError:
             logger.debug("Job %s: its progress could not be written now", self._job.pk, exc_info=True)
             return False
-        finally:
-            connection.close()
         return True

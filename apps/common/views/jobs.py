@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from apps.common.htmx import render_page_or_partial
-from apps.common.models import Job
+from apps.common.models import Job, JobState
 from apps.common.services.heartbeats import is_worker_alive
 from apps.common.services.jobs import request_cancel
 
@@ -39,10 +39,13 @@ def job_list(request: "PersonRequest") -> HttpResponse:
 def job_detail(request: "PersonRequest", pk: int) -> HttpResponse:
     """The page asks for its part `job` again and again while the job is open."""
     job = get_object_or_404(Job.objects.visible_to(request.user).select_related("owner"), pk=pk)
+    has_no_worker = job.waits_long and not is_worker_alive()
     context = {
         "job": job,
         "poll_seconds": _poll_seconds(job),
-        "has_no_worker": job.waits_long and not is_worker_alive(),
+        "has_no_worker": has_no_worker,
+        # On SQLite a worker that stores a large import cannot say that it is alive.
+        "others_run": has_no_worker and Job.objects.filter(state=JobState.RUNNING).exists(),
     }
     return render_page_or_partial(request, "common/job.html", context, partial="job")
 
