@@ -17,12 +17,14 @@ from apps.accounts.services.keys import create_key
 from apps.annotation.parsing.reading import Told
 from apps.annotation.services.uploads import receive_upload
 from apps.common.services.jobs import create_job
-from apps.studies.services.reservations import skip, take_next
 from apps.corpus.parsing.mapping import ColumnMapping
+from apps.corpus.services.freezing import freeze_datasets
 from apps.corpus.services.saved_mappings import keep_mapping
 from apps.corpus.services.uploads import receive_upload as receive_conversations
 from apps.studies.models import MemberRole
+from apps.studies.services.design import add_block, create_study
 from apps.studies.services.invitations import create_invitations, revoke_invitation
+from apps.studies.services.reservations import skip, take_next
 from tests.browser.conftest import DESKTOP, PHONE, accessibility_faults, scrolls_sideways
 
 SIZES = {"desk": DESKTOP, "phone": PHONE}
@@ -32,6 +34,7 @@ NO_PAGES = {
     "accounts:user-password-link",
     "dashboard:my-data-csv",
     "dashboard:my-data-json",
+    "studies:block-move",
     "studies:member-add",
     "studies:member-role",
     "studies:member-remove",
@@ -159,6 +162,50 @@ def pages_of_uploads(owner, dataset) -> dict[str, str]:
     }
 
 
+def pages_of_writing(dataset, framework) -> dict[str, str]:
+    of_dataset = [f"corpus:{act}" for act in ("dataset-edit", "dataset-copy", "dataset-delete", "conversation-new")]
+    of_conversation = [f"corpus:{act}" for act in ("conversation-edit", "conversation-delete")]
+    where = [dataset.slug, dataset.conversations.first().pk]
+    return (
+        {"corpus:dataset-new": reverse("corpus:dataset-new"), "frameworks:upload": reverse("frameworks:upload")}
+        | {"frameworks:start-from": reverse("frameworks:start-from", args=[framework.slug, framework.version])}
+        | {name: reverse(name, args=[dataset.slug]) for name in of_dataset}
+        | {name: reverse(name, args=where) for name in of_conversation}
+    )
+
+
+def pages_of_setup(owner, study) -> dict[str, str]:
+    """Of an active study, somebody at work in it, and of a draft: two blocks, one by choice, on two frameworks."""
+    skip(assignment=take_next(rater=study.raters.get(name="expert1")), reason="The text is cut off.")
+    take_next(rater=study.raters.get(name="expert1"))
+    block = study.blocks.get()
+    block.dataset.conversations.update(metadata={"topic": "grief"}, factors={"model": "a"}, language="en")
+    draft = create_study(slug="plan", title="Plan", owner=owner, instructions="# Look\n\n- at *all* of it")
+    for slug, groups in (("first", {"expert": None}), ("second", {"crowd": 3, "expert": 1})):
+        add_block(
+            study=draft,
+            slug=slug,
+            title=slug.title(),
+            dataset=block.dataset,
+            frameworks=list(block.frameworks.all()),
+            groups=groups,
+            metadata_filter={"meta.topic": ["grief"]},
+            sample_size=2,
+        )
+    of_drafts = ("overview", "settings", "activate", "delete", "block-new")
+    of_blocks = ("block", "block-remove")
+    of_active = ("raters", "skipped", "copy", "draft", "close", "reopen", "discussion")
+    return {
+        "studies:new": reverse("studies:new"),
+        **{f"studies:{name}": reverse(f"studies:{name}", args=["plan"]) for name in of_drafts},
+        **{f"studies:{name}": reverse(f"studies:{name}", args=["plan", "second"]) for name in of_blocks},
+        **{f"studies:{name}": reverse(f"studies:{name}", args=[study.slug]) for name in of_active},
+        "studies:block-new, the dataset chosen": f"{reverse('studies:block-new', args=['plan'])}?dataset=letters",
+        "studies:block, begun": reverse("studies:block", args=[study.slug, block.slug]),
+        "studies:settings, active": reverse("studies:settings", args=[study.slug]),
+    }
+
+
 def pages_of_rating(study) -> dict[str, str]:
     """Of the rater expert1, who has skipped an item and is at work on the next."""
     study.instructions = "# What to look for\n\nRead *all* of it first."
@@ -222,6 +269,10 @@ def test_every_page_of_rating_is_accessible_and_fits(open_page, emil, rosa, grie
     assert faults_of(open_page(rosa), {"rating:preview": reverse("rating:preview", args=[grief.slug])}) == []
 
 
+def test_every_page_of_setting_up_a_study_is_accessible_and_fits(open_page, rosa, grief):
+    assert faults_of(open_page(rosa), pages_of_setup(rosa, grief)) == []
+
+
 def test_every_page_of_jobs_is_accessible_and_fits(open_page, rosa):
     assert faults_of(open_page(rosa), pages_of_jobs(rosa)) == []
 
@@ -232,6 +283,23 @@ def test_every_page_of_rating_uploads_is_accessible_and_fits(open_page, rosa, gr
 
 def test_every_page_of_uploads_is_accessible_and_fits(open_page, rosa, letters):
     assert faults_of(open_page(rosa), pages_of_uploads(rosa, letters)) == []
+
+
+def test_every_page_of_writing_is_accessible_and_fits(open_page, rosa, letters, framework):
+    conversation = letters.conversations.first()
+    conversation.metadata, conversation.factors = {"n": 3, "a_very_long_name_" * 5: "x" * 200}, {"model": "A"}
+    conversation.save()
+    assert faults_of(open_page(rosa), pages_of_writing(letters, framework)) == []
+
+
+def test_every_page_of_what_is_frozen_or_used_is_accessible_and_fits(open_page, rosa, grief, letters, framework):
+    pages = pages_of_writing(letters, framework)
+    used = {name: address for name, address in pages.items() if name.endswith("-delete")}
+    assert faults_of(open_page(rosa), used) == []
+    freeze_datasets(dataset_ids=[letters.pk])
+    shown = {name: pages[name] for name in ("corpus:conversation-edit", "corpus:conversation-new")}
+    shown["corpus:dataset"] = reverse("corpus:dataset", args=[letters.slug])
+    assert faults_of(open_page(rosa), shown) == []
 
 
 def test_pages_with_nothing_on_them_yet_are_accessible_and_fit(open_page, rosa):
@@ -266,6 +334,8 @@ def test_no_page_is_forgotten(rosa, grief):
     walked = set(pages_of_strangers(rosa)) | set(pages_of_people(rosa, grief)) | set(pages_of_jobs(rosa))
     walked |= set(pages_of_rating_uploads(rosa, grief))
     walked |= set(pages_of_uploads(rosa, grief.blocks.get().dataset))
+    walked |= set(pages_of_writing(grief.blocks.get().dataset, grief.blocks.get().frameworks.get()))
+    walked |= set(pages_of_setup(rosa, grief))
     walked |= set(pages_of_rating(grief)) | {"rating:preview"}
     pages = {name for name in names(get_resolver()) if "api/" not in name} - NO_PAGES
     walked |= set(pages_of_taking_part(grief)) | elsewhere
