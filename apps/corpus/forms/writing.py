@@ -112,6 +112,15 @@ class PairRow:
     errors: dict[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where in the form something is to be mended: the id of its field, what a person calls it, and what is wrong."""
+
+    anchor: str
+    name: str
+    error: str
+
+
 class ConversationEditor:
     """The whole form. With `check` it says what is wrong; without, it only shows the draft again."""
 
@@ -138,7 +147,27 @@ class ConversationEditor:
 
     @property
     def n_errors(self) -> int:
-        return len(self.form.errors) + len(self.errors) + sum(len(row.errors) for row in self.rows())
+        return len(self.errors) + len(self.places())
+
+    def places(self) -> list[Place]:
+        """What is wrong, field by field, in the order of the form."""
+        fields = [
+            Place(self.form[name].id_for_label, str(self.form[name].label), str(errors[0]))
+            for name, errors in self.form.errors.items()
+        ]
+        turns = [
+            Place(f"turns-{row.turn.key}-{name}", _("Turn %(number)d") % {"number": row.number}, error)
+            for row in self.turns
+            for name, error in row.errors.items()
+        ]
+        kinds = (("factors", _("Experimental conditions"), self.factors), ("metadata", _("Metadata"), self.metadata))
+        pairs = [
+            Place(f"{kind}-{row.pair.key}-{name}", f"{heading}: {row.pair.name}" if row.pair.name else heading, error)
+            for kind, heading, rows in kinds
+            for row in rows
+            for name, error in row.errors.items()
+        ]
+        return fields + turns + pairs
 
     @property
     def blank_turn(self) -> TurnRow:
