@@ -93,7 +93,7 @@ def test_a_wide_file_comes_in_by_way_of_the_check_page(hand_in, begin, sign_in, 
     assert not Rating.objects.exists()
     job = begin(upload)
     assert (job.state, job.message) == (JobState.DONE, "6 ratings are stored.")
-    assert job.result == {"ratings in the file": 6, "added": 6, "changed": 0, "as they were": 0}
+    assert job.result == {"ratings": 6, "added": 6, "changed": 0, "as they were": 0}
     assert job.result_url == "/studies/grief/"
     assert job.back_url == check_of(upload)
     assert stored()[("letters-002", "scale_1")] == 3
@@ -123,7 +123,7 @@ def test_a_study_takes_ratings_while_it_is_set_up_and_while_it_runs(hand_in, beg
 def test_an_aggregate_and_empty_cells_are_told_on_the_form(hand_in, begin, grief):
     means = "item,scale_1,scale_2\nletters-001,3.25,\nletters-002,2.5,4\n"
     job = begin(hand_in(means, rater="crowd", kind="crowd", is_aggregate="on", empty_is_missing="on"))
-    assert (job.result["ratings in the file"], job.result["empty cells"]) == (3, 1)
+    assert (job.result["ratings"], job.result["empty cells"]) == (3, 1)
     assert grief.raters.get(name="crowd").is_aggregate
 
 
@@ -353,12 +353,12 @@ def test_somebody_blind_learns_nothing_of_others_values_from_an_upload(hand_in, 
         result = sign_in(rosa).get(reverse("common:job", args=[job.pk])).text
         pages.append((page.count("scale_1: 5"), job.message, job.result, "changed" in page + result))
         assert job.state == JobState.DONE
-    assert pages[0][1:] == pages[1][1:] == ("3 ratings are stored.", {"ratings in the file": 3}, False)
+    assert pages[0][1:] == pages[1][1:] == ("3 ratings are stored.", {"ratings": 3}, False)
 
 
 def test_somebody_who_sees_ratings_is_told_how_many_changed(hand_in, begin, rated):
     job = begin(hand_in(GUESSES, rater="expert2"))
-    assert job.result == {"ratings in the file": 3, "added": 0, "changed": 1, "as they were": 2}
+    assert job.result == {"ratings": 3, "added": 0, "changed": 1, "as they were": 2}
 
 
 def test_ratings_of_somebody_who_rates_in_the_browser_are_warned_about(hand_in, sign_in, rosa):

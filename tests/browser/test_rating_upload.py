@@ -28,6 +28,7 @@ def test_from_the_file_to_the_stored_ratings(open_page, rosa, grief, viewport):
     page.get_by_role("group", name="Values of each dimension").get_by_label("scale_1").select_option("warmth")
     page.get_by_role("group", name="Values of each dimension").get_by_label("scale_2").select_option("scale_2")
     page.get_by_role("button", name="Check again").click()
+    expect(page.get_by_text("Say what the columns mean")).to_be_visible()
     expect(page.get_by_role("heading", name="2 problems")).to_be_visible()
     expect(page.get_by_text("row 4, warmth: 3,5 has a decimal comma, write 3.5")).to_be_visible()
     assert_accessible(page)

@@ -138,6 +138,7 @@ class TestJob:
         assert "2 talks stored." in page
         assert "<dt>Ratings added</dt><dd>2</dd>" in page
         assert 'href="/datasets/talks/"' in page
+        assert 'href="/up/"' not in page
 
     def test_a_refusal_lists_the_problems_how_many_more_and_the_way_back(self, sign_in, rosa):
         lines = [f"row {number}: <b>empty</b>" for number in range(200)]

@@ -149,6 +149,15 @@ class RatingMappingForm(forms.Form):
             self.fields[name] = forms.ChoiceField(label=label, choices=choices, required=False)
 
     @property
+    def chosen(self) -> list[tuple[str, str]]:
+        """What each field that has a column is called, and the column."""
+        return [
+            (_("Passage: %s") % field.label if name in self._evidence else str(field.label), self.initial[name])
+            for name, field in self.fields.items()
+            if self.initial.get(name)
+        ]
+
+    @property
     def main_fields(self) -> list[forms.BoundField]:
         return [self[name] for name in self._main]
 

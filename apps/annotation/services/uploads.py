@@ -250,7 +250,7 @@ def _outcome(result: ImportResult, study: Study, *, tells_changes: bool) -> Outc
     """Without `tells_changes` it is not told what differed from what was there: that would tell others' values."""
     tally, parsed = result.tally, result.parsed
     message = ngettext("%(count)d rating is stored.", "%(count)d ratings are stored.", tally.total)
-    counts = {_("ratings in the file"): tally.total}
+    counts = {_("ratings"): tally.total}
     if tells_changes:
         counts |= {_("added"): tally.created, _("changed"): tally.changed, _("as they were"): tally.unchanged}
     more = {

@@ -201,6 +201,7 @@ def _page(
         "reading": reading,
         "mapping": mapping,
         "confirm": confirm or ConfirmForm(initial={"skip_problem_rows": received.skip_problem_rows}),
+        "is_asked": bool(seen.fault) or "shape" in request.GET,
         "other_shape": LONG if mapping is not None and mapping.shape == WIDE else WIDE,
     }
     return render(request, "annotation/upload_check.html", context, status=_status(request))
