@@ -262,16 +262,16 @@ def test_a_closed_study_is_shown_and_takes_nothing(open_page, emil, listening):
 
 
 def test_a_first_visit_weighs_less_than_120_kilobytes(open_page, emil, listening):
-    """Files as WhiteNoise sends them (brotli); the page itself as the server sends it."""
+    """Files as WhiteNoise sends them (brotli); the page itself as it came over the wire."""
     page = open_page(emil)
     weights = {}
 
-    def weigh(response):
-        body = response.body()
-        is_file = urlsplit(response.url).path.startswith("/static/")
-        weights[response.url] = len(brotli.compress(body) if is_file else body) + HEADERS
+    def weigh(request):
+        is_file = urlsplit(request.url).path.startswith("/static/")
+        body = len(brotli.compress(request.response().body())) if is_file else request.sizes()["responseBodySize"]
+        weights[request.url] = body + HEADERS
 
-    page.on("requestfinished", lambda request: weigh(request.response()))
+    page.on("requestfinished", weigh)
     open_item(page, listening, emil)
     page.wait_for_load_state("networkidle")
     assert len(weights) > 20

@@ -10,6 +10,7 @@ from django.http import HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext
+from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.accounts.access import PersonRequest
@@ -32,6 +33,9 @@ from apps.studies.services.reservations import WorkRefused
 from apps.studies.services.slots import full_items
 
 
+# The page with all its guidelines is five times as heavy without. Django varies the length at random, so that it tells
+# nothing of what is inside.
+@gzip_page
 @require_http_methods(["GET", "HEAD", "POST"])
 @rater_required
 def item(request: PersonRequest, slug: str, pk: int) -> HttpResponse:
@@ -86,7 +90,7 @@ def time(request: PersonRequest, slug: str, pk: int) -> HttpResponse:
 @require_POST
 @rater_required
 def flag(request: PersonRequest, slug: str, pk: int) -> HttpResponse:
-    """Flags the item, or takes the flag away; `flagged` (1 or 0) says which, so that a repeated request does no harm."""
+    """Flags the item, or takes the flag away; `flagged` (1 or 0) says which, so a repeated request does no harm."""
     return _flag(request, own_assignment(request, slug, pk))
 
 
