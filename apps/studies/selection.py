@@ -8,7 +8,7 @@ so the number 3 and the text "3" are one; the empty text stands for a value that
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -43,9 +43,14 @@ class Traits:
                 return value_text(found.get(name.removeprefix(prefix)))
         return MISSING
 
-    def names(self) -> list[str]:
-        names = [f"{META}{name}" for name in self.metadata] + [f"{FACTOR}{name}" for name in self.factors]
-        return [LANGUAGE, *names] if self.language else names
+    def items(self) -> Iterator[tuple[str, Any]]:
+        """Every name it has, with its value as it is."""
+        if self.language:
+            yield LANGUAGE, self.language
+        for name, value in self.metadata.items():
+            yield META + name, value
+        for name, value in self.factors.items():
+            yield FACTOR + name, value
 
 
 def value_text(value: Any) -> str:
@@ -80,6 +85,7 @@ class Trait:
     """
 
     name: str
+    n_having: int = 0
     counts: Counter[str] = field(default_factory=Counter)
     is_listed: bool = True
 
@@ -96,9 +102,11 @@ class Trait:
         """(value, number of conversations), the most frequent first."""
         return sorted(self.counts.items(), key=lambda pair: (-pair[1], pair[0]))
 
-    def count(self, value: str) -> None:
+    def count(self, raw: Any) -> None:
+        self.n_having += 1
         if not self.is_listed:
             return
+        value = value_text(raw)
         self.counts[value] += 1
         if len(self.counts) > LISTED_VALUES or len(value) > LONGEST_VALUE:
             self.is_listed = False
@@ -109,13 +117,14 @@ def tally_traits(conversations: Iterable[Traits]) -> list[Trait]:
     """Every name that occurs, factors first, then in order of appearance. Memory does not grow with conversations."""
     traits: dict[str, Trait] = {}
     n_seen = 0
-    n_having: Counter[str] = Counter()
     for conversation in conversations:
         n_seen += 1
-        for name in conversation.names():
-            n_having[name] += 1
-            traits.setdefault(name, Trait(name)).count(conversation.value(name))
-    for name, trait in traits.items():
-        if n_having[name] < n_seen and trait.is_listed:
-            trait.counts[MISSING] += n_seen - n_having[name]
+        for name, value in conversation.items():
+            trait = traits.get(name)
+            if trait is None:
+                trait = traits[name] = Trait(name)
+            trait.count(value)
+    for trait in traits.values():
+        if trait.n_having < n_seen and trait.is_listed:
+            trait.counts[MISSING] += n_seen - trait.n_having
     return sorted(traits.values(), key=lambda trait: not trait.is_factor)
