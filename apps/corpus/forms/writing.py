@@ -63,7 +63,7 @@ class ConversationForm(forms.Form):
         label=gettext_lazy("Title"),
         required=False,
         longest=_longest("title"),
-        help_text=gettext_lazy("Optional. Raters do not need one."),
+        help_text=gettext_lazy("Optional, for lists and searches. Raters do not see it."),
     )
     external_id = TextAsTyped(
         label=gettext_lazy("Id"),
