@@ -61,9 +61,9 @@ AccordRating.saving = (function () {
       const last = track.queue.length - 1;
       const isWaiting = last > 0 || (last === 0 && !track.isSending);
       if (isWaiting && track.queue[last].value === answer.value) {
-        track.queue[last] = answer;
+        Object.assign(track.queue[last], answer);
       } else {
-        track.queue.push(answer);
+        track.queue.push({ ...answer });
       }
       track.known = answer;
     }

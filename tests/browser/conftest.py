@@ -11,7 +11,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from django.conf import settings
 from django.test import Client
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from apps.accounts.models import User
 
@@ -26,6 +26,8 @@ FLAGS = [
     "--no-first-run",
     "--no-pings",
 ]
+# As long as a click may take: on a busy machine an answer can be seconds late.
+expect.set_options(timeout=10_000)
 DESKTOP = {"width": 1440, "height": 900}
 PHONE = {"width": 375, "height": 812}
 
