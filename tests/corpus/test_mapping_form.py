@@ -1,6 +1,7 @@
 """The form of a mapping gives back the mapping it was made from, whatever the columns are called."""
 
 import pytest
+from django.conf import settings
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -91,6 +92,15 @@ def test_columns_and_labels_beyond_what_is_shown_keep_their_meaning():
     assert sent.mapping.mapped() == {"title": last}
     assert sent.mapping.left_out == (headers[-2],)
     assert sent.mapping.roles == roles
+
+
+def test_the_largest_form_is_one_that_the_site_takes():
+    constants = {f"factor.f{number}": "x" for number in range(100)}
+    roles = {f"label {number}": "seeker" for number in range(500)}
+    headers = [f"c{number}" for number in range(1_000)]
+    form = MappingForm(headers=headers, mapping=ColumnMapping(constants=constants, roles=roles))
+    assert settings.DATA_UPLOAD_MAX_NUMBER_FIELDS is not None
+    assert len(form.fields) + len(["csrfmiddlewaretoken", "mapping_name"]) <= settings.DATA_UPLOAD_MAX_NUMBER_FIELDS
 
 
 def test_a_known_label_is_shown_with_its_role_and_kept_only_where_it_is_changed():

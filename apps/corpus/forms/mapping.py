@@ -19,6 +19,8 @@ from apps.corpus.parsing.speakers import KNOWN_LABELS, NOT_A_SPEAKER, normal
 COLUMNS_SHOWN = 300
 SPEAKERS_SHOWN = 100
 NAMED_CONSTANTS = 3
+# With all that is shown, a form stays below the 1,000 fields that Django takes.
+MAX_NAMED_CONSTANTS = 30
 NAME_LENGTH = 100
 UNUSED = "unused"
 
@@ -159,7 +161,7 @@ class MappingForm(forms.Form):
                 initial=self.base.constants.get(name, ""),
             )
         named = [(name, value) for name, value in self.base.constants.items() if name not in CONSTANT_FIELDS]
-        self._n_named = len(named) + NAMED_CONSTANTS
+        self._n_named = min(len(named) + NAMED_CONSTANTS, MAX_NAMED_CONSTANTS)
         for place in range(self._n_named):
             name, value = named[place] if place < len(named) else ("", "")
             kind, _dot, rest = name.partition(".")

@@ -18,7 +18,7 @@ from apps.common.tasks import start_job
 from apps.corpus.excerpts import excerpt_of
 from apps.corpus.forms.mapping import MappingForm, MappingNameForm
 from apps.corpus.forms.uploads import ReadingForm, UploadForm
-from apps.corpus.models import ConversationUpload, Dataset
+from apps.corpus.models import ConversationUpload, Dataset, SpeakerRole
 from apps.corpus.parsing.guessing import guess_mapping
 from apps.corpus.parsing.mapping import ColumnMapping
 from apps.corpus.parsing.preview import Preview, SpeakerPreview, preview_table
@@ -195,11 +195,12 @@ def look_at(upload: ConversationUpload, data: MultiValueDict[str, Any] | None = 
 
 
 def _listed_before(upload: ConversationUpload, preview: Preview) -> list[SpeakerPreview]:
-    """Labels that an import met below the first rows."""
+    """Labels that an import met below the first rows, the commonest first."""
     shown = {normal(speaker.label) for speaker in preview.speakers}
+    listed = sorted(upload.labels_listed.items(), key=lambda pair: (-pair[1], pair[0]))
     return [
-        SpeakerPreview(label, count, "other", is_known=False)
-        for label, count in upload.labels_listed.items()
+        SpeakerPreview(label, count, SpeakerRole.OTHER, is_known=False)
+        for label, count in listed
         if normal(label) not in shown
     ]
 
