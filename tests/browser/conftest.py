@@ -11,6 +11,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from django.conf import settings
 from django.test import Client
+from django.urls import get_resolver
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from apps.accounts.models import User
@@ -54,6 +55,7 @@ def browser() -> Iterator[Browser]:
         if os.environ.get("REQUIRE_SERVICES") == "1":
             pytest.fail(message)
         pytest.skip(message)
+    _ = get_resolver().url_patterns  # imports every view now, so that the first page need not wait for it
     with pytest.MonkeyPatch.context() as patch, sync_playwright() as playwright:
         patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
         chromium = playwright.chromium.launch(executable_path=executable, args=FLAGS)
