@@ -9,6 +9,7 @@ AccordRating.keys = (function () {
   const checkbox = document.getElementById("keys-on");
   let typed = "";
   let timer = null;
+  let cameFrom = null; // what had the focus when a key opened the reasons for skipping
 
   /* --- Numbers --- */
 
@@ -101,6 +102,7 @@ AccordRating.keys = (function () {
   function openSkip() {
     const skip = document.getElementById("skip");
     if (skip) {
+      cameFrom = document.activeElement;
       skip.open = true;
       skip.querySelector("input").focus();
     }
@@ -122,7 +124,8 @@ AccordRating.keys = (function () {
     const popup = document.querySelector("details.popup[open]");
     if (popup) {
       popup.open = false;
-      popup.querySelector("summary").focus();
+      (cameFrom?.matches("input, textarea, button, summary") ? cameFrom : popup.querySelector("summary")).focus();
+      cameFrom = null;
     } else if (target.matches("textarea, input[type=text]") && target.closest("[data-scale]")) {
       view.goTo(view.current());
     } else if (view.current()?.tool("guideline").open) {
@@ -131,14 +134,14 @@ AccordRating.keys = (function () {
   }
 
   const isWriting = (target) =>
-    target.closest('textarea, select, [contenteditable], input:not([type="radio"]):not([type="checkbox"]), .popup');
+    target.closest('textarea, select, [contenteditable], input:not([type="radio"]):not([type="checkbox"]), .popup[open]');
 
   function onKey(event) {
     const { target } = event;
     if (event.defaultPrevented || event.isComposing || event.keyCode === 229 || dialog.open) {
       return;
     }
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && !event.altKey && !target.closest(".popup")) {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && !event.altKey && !target.closest(".popup[open]")) {
       event.preventDefault();
       if (!event.repeat) {
         settleNumber();

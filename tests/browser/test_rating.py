@@ -184,7 +184,9 @@ def test_case_16_enter_neither_skips_nor_submits(open_page, rosa, emil):
     page.keyboard.press("Control+Enter")
     page.keyboard.press("Escape")
     expect(page.get_by_role("button", name="Skip this conversation")).to_be_hidden()
+    page.keyboard.press("4")
     expect_saved(page)
+    assert only_rating(assignment).value == 4
     expect(page).to_have_url(re.compile(address_of(assignment)))
     assignment.refresh_from_db()
     assert assignment.state == AssignmentState.IN_PROGRESS

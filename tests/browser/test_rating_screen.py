@@ -56,6 +56,7 @@ def test_the_screen_is_accessible_whatever_is_open(open_page, emil, listening, s
     assert accessibility_faults(page) == []
     page.keyboard.press("Escape")
     page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
     assert accessibility_faults(page) == []
     page.keyboard.press("Escape")
     page.keyboard.press("Control+Enter")
