@@ -114,7 +114,7 @@ class Trait:
 
 
 def tally_traits(conversations: Iterable[Traits]) -> list[Trait]:
-    """Every name that occurs, factors first, then in order of appearance. Memory does not grow with conversations."""
+    """Every name that occurs, factors first, then by name. Memory does not grow with the number of conversations."""
     traits: dict[str, Trait] = {}
     n_seen = 0
     for conversation in conversations:
@@ -127,4 +127,4 @@ def tally_traits(conversations: Iterable[Traits]) -> list[Trait]:
     for trait in traits.values():
         if trait.n_having < n_seen and trait.is_listed:
             trait.counts[MISSING] += n_seen - trait.n_having
-    return sorted(traits.values(), key=lambda trait: not trait.is_factor)
+    return sorted(traits.values(), key=lambda trait: (not trait.is_factor, trait.name))
