@@ -11,8 +11,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from apps.common.models import AuditEntry
-from apps.studies.models import Invitation, InvitationState, MemberRole, RaterKind
+from apps.studies.models import Invitation, InvitationState, MemberRole, RaterKind, StudyStatus
+from apps.studies.services.deleting import delete_study
 from apps.studies.services.invitations import (
+    DeadInvitationError,
     InvitationError,
     accept_invitation,
     create_invitations,
@@ -276,3 +278,12 @@ def test_a_revoked_one_is_not_renewed(rosa, invitation):
 
 def test_the_token_is_not_told_by_the_object(invitation):
     assert invitation.token not in repr(invitation)
+
+
+def test_an_invitation_whose_study_was_deleted_meanwhile_is_dead(rosa, otto, invitation):
+    study = invitation.invitation.study
+    study.status = StudyStatus.DRAFT
+    study.save()
+    delete_study(study=study, by=rosa)
+    with pytest.raises(DeadInvitationError, match="was deleted"):
+        accept_invitation(invitation=invitation.invitation, user=otto)

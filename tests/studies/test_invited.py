@@ -11,7 +11,7 @@ from apps.accounts.models import Role, User
 from apps.studies.models import Invitation, MemberRole, Membership, RaterKind, StudyStatus
 from apps.studies.services.blindness import may_see_ratings
 from apps.studies.services.invitations import create_invitations, renew_invitation, revoke_invitation
-from apps.studies.services.people import leave_as_rater
+from apps.studies.services.people import leave_as_rater, remove_member
 from tests.conftest import PASSWORD
 
 pytestmark = pytest.mark.django_db
@@ -221,6 +221,15 @@ def test_who_used_the_link_is_led_to_the_study_by_it(sign_in, otto, invite):
     client.post(link)
     assert client.get(link)["Location"] == "/studies/grief/"
     assert client.post(link)["Location"] == "/studies/grief/"
+
+
+def test_who_was_removed_meanwhile_is_told_that_the_link_was_used(sign_in, grief, rosa, otto, invite):
+    client, link = sign_in(otto), invite(role=MemberRole.RESEARCHER)
+    client.post(link)
+    remove_member(membership=grief.memberships.get(user=otto), by=rosa)
+    for answer in (client.get(link), client.post(link)):
+        assert (answer.status_code, "used already" in answer.text) == (410, True)
+    assert not grief.memberships.filter(user=otto).exists()
 
 
 # --- CASES 34: refused ------------------------------------------------------------------------------------------------

@@ -1,5 +1,7 @@
 """Who takes part in a study: joining, changing, leaving, and the pages of it."""
 
+from functools import partial
+
 import pytest
 from django.urls import reverse
 from django.utils import timezone
@@ -10,6 +12,7 @@ from apps.common.models import AuditEntry
 from apps.studies.models import AssignmentState, Item, MemberRole, Membership, Rater, RaterKind, Study
 from apps.studies.services.blindness import may_see_ratings
 from apps.studies.services.exclusions import exclude
+from apps.studies.services.invitations import create_invitations
 from apps.studies.services.people import (
     LastOwnerError,
     PeopleError,
@@ -100,6 +103,31 @@ def test_a_deactivated_owner_does_not_count_as_one(grief, rosa, otto):
     otto.save()
     with pytest.raises(LastOwnerError):
         remove_member(membership=member(grief, rosa), by=rosa)
+
+
+@pytest.mark.parametrize("act", [remove_member, partial(change_member_role, role=MemberRole.OWNER)])
+def test_of_two_owners_who_remove_one_person_the_later_is_told(grief, rosa, emil, act):
+    first, second = member(grief, emil), member(grief, emil)
+    remove_member(membership=first, by=rosa)
+    with pytest.raises(PeopleError, match="no longer takes part"):
+        act(membership=second, by=rosa)
+    assert not grief.memberships.filter(user=emil).exists()
+
+
+@pytest.mark.parametrize("how", ["removed", "researcher"])
+def test_who_is_an_owner_no_longer_has_no_way_back_by_links_to_the_results(grief, rosa, otto, how):
+    add_member(study=grief, email=otto.email, role=MemberRole.OWNER, by=rosa)
+    made = {
+        (by, role): create_invitations(study=grief, role=role, kind=RaterKind.EXPERT, days=3, by=by)[0].invitation.pk
+        for by in (otto, rosa)
+        for role in MemberRole
+    }
+    if how == "removed":
+        remove_member(membership=member(grief, otto), by=rosa)
+    else:
+        change_member_role(membership=member(grief, otto), role=MemberRole.RESEARCHER, by=rosa)
+    revoked = grief.invitations.filter(revoked_by=rosa, revoked_at__isnull=False).values_list("pk", flat=True)
+    assert set(revoked) == {made[otto, MemberRole.OWNER], made[otto, MemberRole.RESEARCHER]}
 
 
 def test_an_admin_who_is_no_member_may_rate_and_is_blind_then(grief, ada):

@@ -66,6 +66,16 @@ def row(study, name):
 # --- Coverage ---------------------------------------------------------------------------------------------------------
 
 
+def test_nothing_waits_for_a_rater_who_is_deactivated(shared):
+    give(shared, "expert1", "main", "submitted", "submitted", "submitted")
+    vera = make_user("vera@example.org", "annotator")
+    shared.raters.filter(name="expert2").update(user=vera)
+    assert (group(shared, "main", "expert").n_present, group(shared, "main", "expert").n_lacking) == (2, 3)
+    vera.is_active = False
+    vera.save()
+    assert (group(shared, "main", "expert").n_present, group(shared, "main", "expert").n_lacking) == (1, 0)
+
+
 def test_an_item_is_complete_with_as_many_raters_as_were_asked_for(shared):
     give(shared, "crowd001", "shared", "submitted", "submitted", "submitted", "in_progress", "skipped")
     give(shared, "crowd002", "shared", "submitted", "lapsed", "surplus", "assigned")

@@ -496,3 +496,18 @@ def test_an_item_handed_in_between_is_not_given_again(grief, first, monkeypatch)
     monkeypatch.setattr(reservations, "_candidates", racing)
     assert state_of(take_next(rater=first)) == AssignmentState.ASSIGNED
     assert first.assignments.count() == 2
+
+
+@pytest.mark.parametrize("gone", ["left", "deleted"])
+def test_who_leaves_while_asking_for_an_item_gets_none(first, monkeypatch, gone):
+    given = reservations._candidates
+
+    def leave_meanwhile(rater):
+        rows = type(rater).objects.filter(pk=rater.pk)
+        rows.delete() if gone == "deleted" else rows.update(left_at=timezone.now())
+        return given(rater)
+
+    monkeypatch.setattr(reservations, "_candidates", leave_meanwhile)
+    with pytest.raises(WorkRefused, match="left this study"):
+        take_next(rater=first)
+    assert not Assignment.objects.exists()

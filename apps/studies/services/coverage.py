@@ -15,7 +15,7 @@ class GroupCoverage:
     """The items of one block as the raters of one kind have rated them.
 
     overlap: raters asked for each item; None: every rater of the kind rates every item.
-    n_present: raters of the kind who rate here on the site, have not left and are not excluded.
+    n_present: raters of the kind who rate here on the site, have not left, and are neither excluded nor deactivated.
     items_by_raters: number of raters who handed an item in -> number of items. Sums to `n_items`.
     n_complete: items that have all that were asked for.
     n_in_hand: items that raters have taken and not handed in, counted once for each rater.
@@ -100,7 +100,7 @@ def _blocks(study: Study) -> list[tuple[Block, int]]:
 def _present_raters(study: Study) -> dict[int, str]:
     """Raters who are expected to go on: key -> kind."""
     excluded = Exclusion.objects.in_force().filter(rater__study=study, item=None).values("rater")
-    raters = Rater.objects.filter(study=study, user__isnull=False, left_at=None).exclude(pk__in=excluded)
+    raters = Rater.objects.filter(study=study, user__is_active=True, left_at=None).exclude(pk__in=excluded)
     return dict(raters.order_by().values_list("pk", "kind"))
 
 

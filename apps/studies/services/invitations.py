@@ -185,7 +185,10 @@ def check_open(invitation: Invitation) -> None:
 
 def _locked(invitation: Invitation) -> Invitation:
     rows = Invitation.objects.select_for_update(of=("self",)).select_related("study")
-    return rows.get(pk=invitation.pk)
+    locked = rows.filter(pk=invitation.pk).first()
+    if locked is None:
+        raise DeadInvitationError(_("The study of this invitation was deleted."), None)
+    return locked
 
 
 def _locked_open(invitation: Invitation) -> Invitation:

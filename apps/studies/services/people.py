@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from apps.accounts.models import User
 from apps.common.models import AuditEntry
 from apps.studies.models import (
+    READING_ROLES,
     AssignmentState,
     MemberRole,
     Membership,
@@ -71,17 +72,20 @@ def enrol(*, study: Study, user: User, role: str, kind: str = "", by: User | Non
 def change_member_role(*, membership: Membership, role: str, kind: str = "", by: User | None) -> None:
     """Who becomes a rater gets a pseudonym; who is one already stays one, and blind, until they give up rating.
 
-    Raises LastOwnerError, and PeopleError where somebody who left as a rater would have to rate.
+    Who is an owner no longer has no way back by links to the results that they made: these are revoked. Raises
+    LastOwnerError, and PeopleError where somebody who left as a rater would have to rate.
     """
     study = membership.study
     _lock(study)
-    membership.refresh_from_db(fields=["role"])
+    _look_again(membership)
     before, after = membership.role, MemberRole(role)
     if before == after:
         return
     _keep_an_owner(membership)
     membership.role = after
     membership.save(update_fields=["role", "updated_at"])
+    if before == MemberRole.OWNER:
+        _revoke_invitations(membership, by)
     if after == MemberRole.RATER:
         _become_rater(study, membership.user, kind, by)
     _remember("member.role", study, membership.user, by, before=before, after=after.value)
@@ -92,19 +96,22 @@ def remove_member(*, membership: Membership, by: User | None) -> None:
     """The person can no longer open the study.
 
     Ratings stay in every statistic and export under the same pseudonym (CASES 27); items that were begun become free. A
-    rater who has done nothing yet leaves no trace, and may be invited again. Raises LastOwnerError.
+    rater who has done nothing yet leaves no trace, and may be invited again. Invitations to the results that the person
+    made are revoked: they could come back by them. Raises LastOwnerError.
     """
     study, user = membership.study, membership.user
     _lock(study)
-    membership.refresh_from_db(fields=["role"])
+    _look_again(membership)
     _keep_an_owner(membership)
-    rater = study.raters.filter(user=user, left_at=None).first()
+    # Locked, so that nobody is taken for idle who is being given an item just now.
+    rater = study.raters.select_for_update(no_key=True).filter(user=user, left_at=None).first()
     if rater is not None:
         # Whoever could read the results may have seen them: they must not come back as a new rater.
         if membership.role == MemberRole.RATER and not _has_worked(rater):
             rater.delete()
         else:
             _leave(rater)
+    _revoke_invitations(membership, by)
     membership.delete()
     _remember("member.remove", study, user, by, role=membership.role, rater=rater.name if rater else "")
 
@@ -140,6 +147,20 @@ def leave_as_rater(*, study: Study, user: User) -> None:
 
 def _lock(study: Study) -> None:
     Study.objects.select_for_update().get(pk=study.pk)
+
+
+def _look_again(membership: Membership) -> None:
+    """The role as it is now that the study is locked. Raises PeopleError where somebody else removed the person."""
+    try:
+        membership.refresh_from_db(fields=["role"])
+    except Membership.DoesNotExist:
+        raise PeopleError(_("%(person)s no longer takes part in this study.") % {"person": membership.user}) from None
+
+
+def _revoke_invitations(membership: Membership, by: User | None) -> None:
+    now = timezone.now()
+    made = membership.study.invitations.open().filter(created_by=membership.user, role__in=READING_ROLES)
+    made.update(revoked_at=now, revoked_by=by, updated_at=now)
 
 
 def _keep_an_owner(membership: Membership) -> None:

@@ -58,8 +58,9 @@ def take_next(*, rater: Rater) -> Assignment | None:
     is_busy = rater.assignments.filter(state__in=OPEN_STATES).exists()
     candidates = [] if is_busy else _candidates(rater)
     with transaction.atomic():
-        # Two requests of one rater: the second finds what the first took.
-        Rater.objects.select_for_update(no_key=True).get(pk=rater.pk)
+        # Two requests of one rater: the second finds what the first took. Who has just left or been removed takes none.
+        if not Rater.objects.select_for_update(no_key=True).filter(pk=rater.pk, left_at=None).first():
+            raise WorkRefused(gettext("You have left this study as a rater."))
         unfinished = rater.assignments.filter(state__in=OPEN_STATES).order_by("position").first()
         if unfinished is not None:
             return unfinished

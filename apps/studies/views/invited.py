@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods
 
 from apps.accounts.forms import RegistrationForm
 from apps.accounts.models import User
-from apps.studies.models import Invitation, InvitationState
+from apps.studies.models import Invitation, InvitationState, Study
 from apps.studies.services.invitations import (
     DeadInvitationError,
     Effect,
@@ -60,7 +60,7 @@ def _answer(request: HttpRequest, digest: str) -> HttpResponse:
     if invitation is None:
         return render(request, "studies/invitation_dead.html", status=404)
     user = request.user if isinstance(request.user, User) else None
-    if user is not None and invitation.used_by_id == user.pk:
+    if user is not None and invitation.used_by_id == user.pk and _takes_part(user, invitation):
         return redirect("studies:overview", slug=invitation.study.slug)
     try:
         check_open(invitation)
@@ -71,6 +71,11 @@ def _answer(request: HttpRequest, digest: str) -> HttpResponse:
         used = problem.state == InvitationState.USED
         context = {"reason": str(problem), "used": used}
         return render(request, "studies/invitation_dead.html", context, status=410)
+
+
+def _takes_part(user: User, invitation: Invitation) -> bool:
+    """Whoever joined may have left since, or been removed."""
+    return Study.objects.visible_to(user).filter(pk=invitation.study_id).exists()
 
 
 def _for_people(request: HttpRequest, invitation: Invitation, user: User) -> HttpResponse:
