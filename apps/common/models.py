@@ -102,6 +102,7 @@ class Job(TimeStamped):
     result = models.JSONField(default=dict, blank=True, help_text="Counts by name")
     result_url = models.CharField(max_length=500, blank=True, help_text="Where the outcome is looked at")
     back_url = models.CharField(max_length=500, blank=True, help_text="Where it was asked for, to mend and try again")
+    is_private = models.BooleanField(default=False, help_text="Its counts and problems are not even for admins")
     attempts = models.PositiveSmallIntegerField(default=0)
     alive_at = models.DateTimeField(null=True, blank=True, help_text="When its worker last said so")
     cancel_asked_at = models.DateTimeField(null=True, blank=True)
@@ -120,6 +121,10 @@ class Job(TimeStamped):
     @property
     def is_open(self) -> bool:
         return self.state in OPEN_STATES
+
+    def is_told_to(self, user: "User") -> bool:
+        """Whether the person, who may see the job, also sees its counts and problems."""
+        return not self.is_private or self.owner_id == user.pk
 
     @property
     def waits_long(self) -> bool:

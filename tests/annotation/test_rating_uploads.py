@@ -361,6 +361,20 @@ def test_somebody_who_sees_ratings_is_told_how_many_changed(hand_in, begin, rate
     assert job.result == {"ratings": 3, "added": 0, "changed": 1, "as they were": 2}
 
 
+def test_an_admin_who_rates_is_not_told_by_somebody_elses_upload(hand_in, begin, sign_in, ada, rosa, grief, rated):
+    """Neither how many of its values differed from what was there, nor what its lines say of values."""
+    Rater.objects.filter(study=grief, name="expert3").update(user=ada)
+    twice = "item,rater,dimension,value\nletters-001,expert2,scale_1,5\nletters-001,expert2,scale_1,4\n"
+    jobs = [
+        begin(hand_in(GUESSES, rater="expert2")),
+        begin(hand_in(twice + "letters-002,expert2,scale_1,3\n"), skip=True),
+    ]
+    pages = [[sign_in(person).get(f"/jobs/{job.pk}/").text for job in jobs] for person in (rosa, ada)]
+    assert ["As they were" in page for page in pages[0]] == [True, True]
+    assert ["letters-001" in page for page in pages[0]] == [False, True]
+    assert not any("As they were" in page or "letters-001" in page for page in pages[1])
+
+
 def test_ratings_of_somebody_who_rates_in_the_browser_are_warned_about(hand_in, sign_in, rosa):
     assert "expert1, who rates in the browser" in sign_in(rosa).get(check_of(hand_in(WIDE, rater="expert1"))).text
     assert "who rates in the browser" not in sign_in(rosa).get(check_of(hand_in(WIDE, rater="expert2"))).text

@@ -53,6 +53,17 @@ def cancel_of(job: Job) -> str:
     return f"{JOBS}{job.pk}/cancel/"
 
 
+def test_counts_and_problems_of_a_private_job_are_for_its_owner_only(sign_in, ada, rosa):
+    refused = JobRefused("Nothing was stored: 1 problem.", ["row 2: 7 is not allowed"])
+    job = ended(rosa, refused)
+    Job.objects.filter(pk=job.pk).update(is_private=True, result={"changed": 41})
+    own, admins = sign_in(rosa).get(page_of(job)).text, sign_in(ada).get(page_of(job)).text
+    for told in ("7 is not allowed", "Changed", "41", "/up/"):
+        assert (told in own, told in admins) == (True, False)
+    assert "Nothing was stored: 1 problem." in admins
+    assert "only: they could tell ratings" in admins
+
+
 class TestList:
     def test_a_person_sees_their_own_jobs_and_an_admin_everybodys(self, sign_in, ada, rosa, otto):
         job = make_job(rosa)

@@ -147,6 +147,8 @@ def start_import(*, upload: RatingUpload, skip_problem_rows: bool, by: User) -> 
             title=_("Import ratings of %(file)s into %(study)s") % {"file": row.file_name, "study": study.title},
             owner=by,
             back_url=reverse("rating:upload-check", args=[study.slug, row.pk]),
+            # An admin may rate in the study, and lines about a file's values would tell them others'.
+            is_private=True,
         )
         row.save(update_fields=["skip_problem_rows", "job", "updated_at"])
         return row.job

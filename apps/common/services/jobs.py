@@ -121,9 +121,14 @@ class Reporter:
 Work = Callable[[Job, Reporter], Outcome]
 
 
-def create_job(*, kind: str, task: str, title: str, owner: "User", back_url: str = "") -> Job:
-    """A queued job. The caller starts it with `common.tasks.start_job`."""
-    return Job.objects.create(kind=kind, task=task, title=title[:300], owner=owner, back_url=back_url)
+def create_job(*, kind: str, task: str, title: str, owner: "User", back_url: str = "", is_private: bool = False) -> Job:
+    """A queued job. The caller starts it with `common.tasks.start_job`.
+
+    is_private: only its owner is to see its counts and problems; admins see how it goes.
+    """
+    return Job.objects.create(
+        kind=kind, task=task, title=title[:300], owner=owner, back_url=back_url, is_private=is_private
+    )
 
 
 def run_job(*, pk: int, work: Work) -> None:

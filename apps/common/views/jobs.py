@@ -42,6 +42,7 @@ def job_detail(request: "PersonRequest", pk: int) -> HttpResponse:
     has_no_worker = job.waits_long and not is_worker_alive()
     context = {
         "job": job,
+        "is_told": job.is_told_to(request.user),
         "poll_seconds": _poll_seconds(job),
         "has_no_worker": has_no_worker,
         # On SQLite a worker that stores a large import cannot say that it is alive.
