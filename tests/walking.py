@@ -119,6 +119,12 @@ class Objects:
         for chosen in itertools.product(*(self.values[meaning] for _name, meaning in route.parts)):
             yield reverse(route.name, kwargs=dict(zip(names, chosen, strict=True)))
 
+    def sampled(self) -> "Objects":
+        """At most three of each: the first, the second and the last."""
+        return Objects(
+            {meaning: rows if len(rows) < 4 else [*rows[:2], rows[-1]] for meaning, rows in self.values.items()}
+        )
+
     def __or__(self, other: "Objects") -> "Objects":
         return Objects(
             {
@@ -163,8 +169,12 @@ def objects_of(study: Study, *people: User) -> Objects:
 STATES = itertools.cycle([AssignmentState.SUBMITTED, AssignmentState.IN_PROGRESS, AssignmentState.SURPLUS])
 
 
-def furnish(study: Study, owner: User, value: float = 2, word: str = "remark") -> None:
-    """Ratings with comments, evidence and draws by every rater, in every state of work; uploads, jobs, invitations."""
+VALUES = (1, 2, 4, 5)
+
+
+def furnish(study: Study, owner: User, word: str = "remark") -> None:
+    """Varied ratings of every rater, with comments, evidence and draws, in several states of work; uploads, jobs,
+    invitations, keys."""
     items = list(Item.objects.filter(block__study=study).order_by("pk"))
     dimensions = list(Dimension.objects.filter(framework__blocks__study=study).distinct())
     raters = list(study.raters.order_by("pk"))
@@ -174,14 +184,14 @@ def furnish(study: Study, owner: User, value: float = 2, word: str = "remark") -
                 item.pk,
                 rater.pk,
                 dimension.pk,
-                value,
+                value := VALUES[(place + 3 * number + 2 * (place == number) + position) % len(VALUES)],
                 comment=f"{word} of {rater.name}",
                 evidence=[Quote("That must be hard", 1, 0, 17), Quote(f"{word} quoted by {rater.name}")],
                 draws=[DrawEntry(value, rationale=f"{word} drawn")] if rater.kind == "llm" else None,
             )
-            for item in items
-            for rater in raters
-            for dimension in dimensions
+            for place, item in enumerate(items)
+            for number, rater in enumerate(raters)
+            for position, dimension in enumerate(dimensions)
         ],
         origin=Origin.IMPORT,
     )
@@ -194,7 +204,7 @@ def furnish(study: Study, owner: User, value: float = 2, word: str = "remark") -
         )
     exclude(rater=raters[-1], item=items[0], explanation="was asleep", by=owner)
     create_invitations(study=study, role=MemberRole.RESEARCHER, days=14, by=owner)
-    file = SimpleUploadedFile("ratings.csv", f"item,scale_1\n{items[0].conversation.external_id},{value}\n".encode())
+    file = SimpleUploadedFile("ratings.csv", f"item,scale_1\n{items[0].conversation.external_id},2\n".encode())
     receive_upload(upload=file, owner=owner, block=study.blocks.first(), told=Told(rater=raters[-1].name))
     create_job(kind="talks.import", task="tests.nothing", title="Import of talks.csv", owner=owner)
     ConversationUpload.objects.create(file_name="talks.csv", owner=owner, dataset_slug="talks")
@@ -246,11 +256,13 @@ def dump() -> dict[str, list[dict[str, object]]]:
     return {model._meta.label: list(model._base_manager.order_by("pk").values()) for model in ours}
 
 
-# What differs between two answers that say the same: tokens against forgery, and the nonces of the page's policy.
-VARYING = re.compile(rb"\b[A-Za-z0-9]{64}\b|nonce-[\w+/=-]+|nonce=\"[^\"]+\"")
+# What differs between two answers that say the same: tokens against forgery and of new invitations, and the nonces of
+# the page's policy.
+VARYING = re.compile(rb"\b[A-Za-z0-9]{64}\b|nonce-[\w+/=-]+|nonce=\"[^\"]+\"|/invite/[\w-]+")
 
 
 def said(answer: Answer) -> Answer:
     """The same less what is random."""
     headers = {name: VARYING.sub(b"*", value.encode()).decode() for name, value in answer.headers.items()}
+    headers.pop("Expires", None)  # by the clock
     return Answer(answer.status, headers, VARYING.sub(b"*", answer.body))

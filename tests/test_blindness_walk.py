@@ -1,0 +1,150 @@
+"""No rater finds another rater's value, at any address: the same site is walked in two worlds that differ in nothing
+but what the others rated, and must answer byte for byte the same.
+
+A walk in which somebody may see the ratings shows that the comparison can fail.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import pytest
+
+from apps.accounts.models import User
+from apps.annotation.models import Draw, Evidence, Rating, RatingEvent
+from apps.frameworks.models import Dimension
+from apps.studies.models import Assignment, MemberRole, Rater, RaterKind, Study
+from tests.conftest import make_user
+from tests.walking import Answer, Objects, Route, Walker, add_person, every_route, furnish, objects_of, said
+
+MARKER = "SECRET"
+QUERIES = ["", "?page=2&item=2&show=left&q=letters", "?bootstrap=0&block=main", "?format=json"]
+NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
+
+
+@dataclass
+class Site:
+    study: Study
+    people: dict[str, User]
+    objects: Objects
+
+
+@pytest.fixture
+def site(grief, strangers, rosa, emil, ada, otto, monkeypatch) -> Site:
+    """Emil rates; Rosa owns the study and rates, Rita works with it and rates, Ada is an admin and rates; the rest,
+    and a model whose scores are sealed, are others to each of them."""
+    monkeypatch.setattr("django.utils.timezone.now", lambda: NOW)
+    vera, rita, ruth = (
+        make_user(f"{name}@example.org", "researcher", name.title()) for name in ("vera", "rita", "ruth")
+    )
+    Rater.objects.filter(study=grief, name="expert2").update(user=vera)
+    grief.memberships.create(user=vera, role=MemberRole.RATER)
+    add_person(grief, rosa, "expert4", role=MemberRole.OWNER)
+    add_person(grief, rita, "expert5", role=MemberRole.RESEARCHER)
+    add_person(grief, ada, "expert6", role=MemberRole.RATER)
+    grief.memberships.create(user=ruth, role=MemberRole.RESEARCHER)
+    Rater.objects.create(study=grief, name="model-a", kind=RaterKind.LLM)
+    add_person(strangers, vera, "expert9")
+    furnish(grief, rosa)
+    furnish(strangers, otto)
+    people = {"emil": emil, "rosa": rosa, "rita": rita, "ada": ada, "ruth": ruth}
+    objects = objects_of(grief, rosa, emil, rita, ada).sampled() | objects_of(strangers, otto).sampled()
+    # One item of every rater, so one's own and all others'.
+    first = Assignment.objects.order_by("rater_id", "pk")
+    objects.values["assignment"] = list({row.rater_id: row.pk for row in first}.values())
+    return Site(grief, people, objects)
+
+
+def change_others(study: Study, person: User) -> None:
+    """Whatever everybody else rated, in this study and in others, becomes another value on the same scale, and what
+    they wrote unmistakable. Counts stay. Items change differently, so that agreement does, too."""
+    own = Rater.objects.filter(study=study, user=person).values("pk")
+    others = Rating.objects.exclude(rater__in=own)
+    Evidence.objects.filter(rating__in=others, turn=None).update(quote=f"{MARKER} quote")
+    Evidence.objects.filter(rating__in=others).exclude(turn=None).update(quote="must", start=5, end=9)
+    items = list(others.order_by("item_id").values_list("item_id", flat=True).distinct())
+    for rating in others:
+        value = rating.value % 5 + 1 if items.index(rating.item_id) % 2 else 6 - rating.value
+        assert value != rating.value
+        changed = {"value": value, "comment": f"{MARKER} comment"}
+        Rating.objects.filter(pk=rating.pk).update(**changed)
+        RatingEvent.objects.filter(rating=rating).update(**changed)
+        Draw.objects.filter(rating=rating).update(value=value, rationale=f"{MARKER} rationale")
+
+
+def readings(walker: Walker, site: Site) -> Iterator[tuple[str, Answer]]:
+    """Every address with every object, with and without htmx, and with query strings: what is said there."""
+    for route in every_route():
+        for address in site.objects.addresses(route):
+            for query in QUERIES if len(route.parts) < 2 else QUERIES[:2]:
+                yield f"GET {address}{query}", said(walker.ask("get", address + query))
+            yield f"GET {address} by htmx", said(walker.ask("get", address, HX_Request="true"))
+            yield f"GET {address} as JSON", said(walker.ask("get", address, Accept="application/json"))
+
+
+def acts(walker: Walker, site: Site) -> Iterator[tuple[str, Answer]]:
+    """Every address is sent an empty form; those of the rating screen also what is right, and what is wrong."""
+    dimension = Dimension.objects.filter(framework__blocks__study=site.study).first()
+    for route in every_route():
+        for address in site.objects.addresses(route):
+            for data in forms(route, dimension):
+                for accept in ("text/html", "application/json"):
+                    yield f"POST {address} {data} {accept}", said(walker.ask("post", address, data, Accept=accept))
+
+
+def forms(route: Route, dimension: Dimension) -> list[dict[str, object]]:
+    key = dimension.pk
+    answers: list[dict[str, object]] = [
+        {},
+        {"dimension": key, f"value-{key}": "3", f"based-on-{key}": "1"},
+        {"dimension": key, f"value-{key}": "4", f"based-on-{key}": "99"},
+        {"dimension": key, f"value-{key}": "17"},
+        {"dimension": key, f"comment-{key}": "only words", f"evidence-{key}": "no such passage"},
+        {"dimension": "0", f"value-{key}": "3"},
+    ]
+    if route.name == "rating:save":
+        return answers
+    if route.name == "rating:item":
+        buttons = ("save", "submit", "previous", "next", "pause", "skip", "flag", "nonsense")
+        return answers + [{"action": action} for action in buttons] + [{**answers[1], "action": "next"}]
+    if route.name.startswith("rating:"):
+        return [{}, {"reason": "distressing"}, {"wall": "3", "active": "2"}, {"wall": "x"}]
+    return [{}]
+
+
+def differences(site: Site, person: User, sign_in, walk: Callable[[Walker, Site], Iterator]) -> list[str]:
+    """The requests that two worlds answer differently, or with a marker."""
+    walker = Walker(sign_in(person))
+    before = dict(walk(walker, site))
+    change_others(site.study, person)
+    after = dict(walk(walker, site))
+    assert before.keys() == after.keys()
+    assert len(before) > 200
+    marked = [request for request, answer in after.items() if MARKER.encode() in answer.body]
+    return sorted({request for request in before if before[request] != after[request]} | set(marked))
+
+
+@pytest.mark.parametrize("person", ["emil", "rosa", "rita", "ada"])
+def test_nothing_a_rater_reads_depends_on_what_others_rated(site, sign_in, person):
+    """A rater, and an owner, a researcher and an admin who also rate."""
+    assert differences(site, site.people[person], sign_in, readings) == []
+
+
+@pytest.mark.parametrize("person", ["emil", "rosa"])
+def test_nothing_a_rater_sends_is_answered_by_what_others_rated(site, sign_in, person):
+    """Also where it is refused: a value outside the scale, a change made elsewhere, a form without anything in it."""
+    assert differences(site, site.people[person], sign_in, acts) == []
+
+
+def test_the_walk_finds_what_may_be_seen(site, sign_in):
+    """Ruth works with the study and does not rate: the figures she reads change with the ratings."""
+    found = differences(site, site.people["ruth"], sign_in, readings)
+    assert "GET /api/v1/studies/grief/agreement/?bootstrap=0&block=main" in found
+
+
+def test_the_walk_opens_the_rating_screen_with_own_answers_on_it(site, sign_in):
+    emil = site.people["emil"]
+    own = Assignment.objects.filter(rater__user=emil).first()
+    answer = Walker(sign_in(emil)).ask("get", f"/studies/grief/rate/{own.pk}/")
+    assert answer.status == 200
+    assert b"remark of expert1" in answer.body
