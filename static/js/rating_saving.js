@@ -100,7 +100,7 @@ AccordRating.saving = (function () {
     try {
       outcome = await post(track, answer);
     } catch (error) {
-      outcome = { retry: true };
+      outcome = {};
     }
     track.isSending = false;
     settle(track, answer, outcome);
@@ -127,7 +127,7 @@ AccordRating.saving = (function () {
     return { status: response.status, isRedirect: response.type === "opaqueredirect", data: isJson ? await response.json() : null };
   }
 
-  function settle(track, answer, { status, isRedirect, data, retry }) {
+  function settle(track, answer, { status, isRedirect, data }) {
     if (status === 200 && data?.state === "saved") {
       failures = 0;
       savedAt = new Date();
@@ -147,8 +147,8 @@ AccordRating.saving = (function () {
       halted = data ? { why: "closed", message: data.message } : { why: "reload" };
     } else if (status === 404 || status === 405) {
       halted = { why: "gone" };
-    } else if (retry || status >= 500 || status === 429 || status === 408) {
-      waitAndRetry();
+    } else {
+      waitAndRetry(); // no connection, an overloaded server, or something between that answers in its own way
     }
     return undefined;
   }

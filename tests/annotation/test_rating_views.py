@@ -20,6 +20,7 @@ from apps.studies.models import (
     Study,
     StudyStatus,
 )
+from apps.studies.services import timing
 from apps.studies.services.reservations import take_next
 from tests.conftest import make_framework
 
@@ -298,12 +299,12 @@ def test_evidence_keeps_its_place_where_the_words_come_twice(desk):
 
 def test_saving_takes_a_constant_number_of_queries(desk, grief, django_assert_num_queries):
     desk.save("3")
-    with django_assert_num_queries(23):
+    with django_assert_num_queries(16):
         desk.save("4", based_on=1)
     for number in range(30):
         other = Rater.objects.create(study=grief, name=f"more{number}", kind=RaterKind.EXPERT)
         take_next(rater=other)
-    with django_assert_num_queries(23):
+    with django_assert_num_queries(16):
         desk.save("5", based_on=2)
 
 
@@ -544,6 +545,11 @@ def test_what_was_handed_in_is_not_skipped(desk):
     assert desk.state == AssignmentState.SUBMITTED
 
 
+def test_the_page_of_a_refused_submit_goes_on_as_the_items_own(desk):
+    """Its buttons save the whole form, whatever address the page came from."""
+    assert f'action="{desk.url("item")}"' in desk.post("submit").text
+
+
 def test_submit_by_script_answers_in_json(desk):
     json_asked = {"Accept": "application/json"}
     answer = desk.post("submit", **json_asked)
@@ -609,6 +615,17 @@ def test_a_form_whose_script_counts_the_time_adds_none(desk):
 def test_what_is_no_time_is_refused(desk, data):
     assert desk.post("time", data).status_code == 422
     assert times(desk) == (0, 0)
+
+
+def test_the_last_report_of_a_window_whose_item_is_gone_is_not_found(desk, monkeypatch):
+    ask = timing.report_time
+
+    def vanish(**report):
+        Assignment.objects.filter(pk=desk.assignment.pk).delete()
+        ask(**report)
+
+    monkeypatch.setattr(timing, "report_time", vanish)
+    assert desk.post("time", {"wall": "20", "active": "20"}).status_code == 404
 
 
 # --- The ladder -------------------------------------------------------------------------------------------------------

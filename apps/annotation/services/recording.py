@@ -42,6 +42,7 @@ __all__ = [
 
 ENTRIES_IN_ONE_BATCH = 2_000
 RETRIES = 4
+CHANGED_COLUMNS = ("value", "cannot_tell", "comment", "updated_at")
 EVENT_COLUMNS = ("rating_id", "at", "value", "cannot_tell", "comment", "actor_id", "origin")
 
 Key = tuple[int, int, int]
@@ -90,11 +91,12 @@ class RatingEntry:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What became of one rating."""
+    """What became of one rating. `n_events` is its number of events now; None where `based_on` did not ask for it."""
 
     rating: Rating
     created: bool
     changed: bool
+    n_events: int | None = None
 
 
 @dataclass(slots=True)
@@ -142,11 +144,10 @@ def record_rating(
         at=at,
         based_on=based_on,
     )
-    with transaction.atomic():
-        rules = RuleBook()
-        [pending] = _record_batch([entry], rules, origin, actor)
-        _freeze(rules)
-    return Recorded(pending.rating, pending.is_new, pending.is_changed)
+    rules = RuleBook()
+    rules.know(item=item, rater=rater, dimension=dimension)
+    [pending] = _record_batch([entry], rules, origin, actor, is_all=True)
+    return Recorded(pending.rating, pending.is_new, pending.is_changed, pending.n_events)
 
 
 def record_ratings(*, entries: Iterable[RatingEntry], origin: str, actor: User | None = None) -> Tally:
@@ -183,10 +184,15 @@ class _Pending:
 
     rating: Rating
     is_new: bool
+    n_before: int | None = None  # events before this batch, where an entry asks for it
     is_changed: bool = False
     events: list[_Event] = field(default_factory=list)
     evidence: Sequence[Quote] | None = None
     draws: Sequence[DrawEntry] | None = None
+
+    @property
+    def n_events(self) -> int | None:
+        return None if self.n_before is None else self.n_before + len(self.events)
 
     def would_be(self, entry: RatingEntry) -> tuple[float | None, bool, str]:
         return (entry.value, entry.cannot_tell, self.rating.comment if entry.comment is None else entry.comment)
@@ -223,15 +229,18 @@ class _Pending:
             self.events.append(_Event(at, self.rating.value, self.rating.cannot_tell, self.rating.comment))
 
 
-def _record_batch(entries: Sequence[RatingEntry], rules: RuleBook, origin: str, actor: User | None) -> list[_Pending]:
+def _record_batch(
+    entries: Sequence[RatingEntry], rules: RuleBook, origin: str, actor: User | None, *, is_all: bool = False
+) -> list[_Pending]:
+    """Writes the entries in one transaction. `is_all`: none follow, so the frameworks freeze with them."""
     _check(entries, rules)
     for _ in range(RETRIES):
         try:
-            return _write(entries, rules, origin, actor)
+            return _write(entries, rules, origin, actor, is_all)
         except IntegrityError:
             # Another writer was first with one of these ratings: now it is there to be found.
             continue
-    return _write(entries, rules, origin, actor)
+    return _write(entries, rules, origin, actor, is_all)
 
 
 def _check(entries: Sequence[RatingEntry], rules: RuleBook) -> None:
@@ -253,22 +262,26 @@ def _check(entries: Sequence[RatingEntry], rules: RuleBook) -> None:
 
 
 @transaction.atomic
-def _write(entries: Sequence[RatingEntry], rules: RuleBook, origin: str, actor: User | None) -> list[_Pending]:
+def _write(
+    entries: Sequence[RatingEntry], rules: RuleBook, origin: str, actor: User | None, is_all: bool
+) -> list[_Pending]:
     pending = _locked_ratings(entries)
-    seen = _event_counts(entries, pending)
+    for key, count in _event_counts(entries, pending).items():
+        pending[key].n_before = count
     for entry in entries:
         known = pending.get(entry.key)
         if known is None:
             rating = Rating(item_id=entry.item_id, rater_id=entry.rater_id, dimension_id=entry.dimension_id)
-            known = pending[entry.key] = _Pending(rating, is_new=True)
-        stands = seen.get(entry.key, 0) + len(known.events)
-        is_stale = entry.based_on is not None and entry.based_on != stands
+            known = pending[entry.key] = _Pending(rating, is_new=True, n_before=0)
+        is_stale = entry.based_on is not None and entry.based_on != known.n_events
         if is_stale and (known.is_changed_by(entry) or known.has_other_evidence(entry)):
             raise RatingConflict(known.rating)
         known.apply(entry)
     written = [pending[key] for key in dict.fromkeys(entry.key for entry in entries)]
     _store(written, rules)
     _insert_events(written, origin, actor)
+    if is_all:
+        _freeze(rules)
     return written
 
 
@@ -279,7 +292,7 @@ def _store(written: Sequence[_Pending], rules: RuleBook) -> None:
         given={
             pk: (rules.conversation_of(one.rating.item_id), one.evidence)
             for pk, one in of_ratings.items()
-            if one.evidence is not None
+            if one.evidence is not None and (one.evidence or not one.is_new)
         }
     )
     now = timezone.now()
@@ -290,8 +303,10 @@ def _store(written: Sequence[_Pending], rules: RuleBook) -> None:
     changed = [one.rating for one in written if one.is_changed and not one.is_new]
     for rating in changed:
         rating.updated_at = now
-    if changed:
-        Rating.objects.bulk_update(changed, ["value", "cannot_tell", "comment", "updated_at"])
+    if len(changed) == 1:
+        changed[0].save(update_fields=CHANGED_COLUMNS)
+    elif changed:
+        Rating.objects.bulk_update(changed, CHANGED_COLUMNS)
 
 
 def _insert_events(written: Sequence[_Pending], origin: str, actor: User | None) -> None:

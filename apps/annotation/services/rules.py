@@ -67,6 +67,18 @@ class RuleBook:
         self._dimensions: dict[int, _DimensionFacts] = {}
         self._frameworks: dict[int, set[int]] = {}
 
+    def know(self, *, item: Item, rater: Rater, dimension: Dimension) -> None:
+        """Takes over what these rows say themselves; asks only for the scale's points, and for what was not loaded."""
+        self._items[item.pk] = _ItemFacts(
+            name=item.conversation.external_id,
+            block_id=item.block_id,
+            study_id=item.block.study_id,
+            conversation_id=item.conversation_id,
+        )
+        self._raters[rater.pk] = _RaterFacts(rater.name, rater.study_id, rater.is_aggregate)
+        points = ScalePoint.objects.filter(dimension=dimension).order_by("value").values_list("value", flat=True)
+        self._dimensions[dimension.pk] = _facts_of(dimension, points)
+
     def learn(self, *, item_ids: Iterable[int], rater_ids: Iterable[int], dimension_ids: Iterable[int]) -> None:
         """Reads what is not known yet, in at most five queries."""
         self._learn_raters(set(rater_ids) - self._raters.keys())
@@ -117,15 +129,7 @@ class RuleBook:
         for dimension_id, value in ScalePoint.objects.filter(dimension__in=ids).values_list("dimension_id", "value"):
             points[dimension_id].append(value)
         for dimension in Dimension.objects.filter(pk__in=ids).select_related("framework"):
-            self._dimensions[dimension.pk] = _DimensionFacts(
-                name=f"{dimension.framework.slug}/{dimension.slug}",
-                framework_id=dimension.framework_id,
-                is_frozen=dimension.framework.is_frozen,
-                level=dimension.level,
-                minimum=dimension.minimum,
-                maximum=dimension.maximum,
-                points=tuple(sorted(points[dimension.pk])),
-            )
+            self._dimensions[dimension.pk] = _facts_of(dimension, sorted(points[dimension.pk]))
 
     def _learn_items(self, ids: set[int]) -> None:
         if ids:
@@ -141,6 +145,18 @@ class RuleBook:
             for block_id, framework_id in used:
                 frameworks[block_id].add(framework_id)
             self._frameworks |= frameworks
+
+
+def _facts_of(dimension: Dimension, points: Iterable[float]) -> _DimensionFacts:
+    return _DimensionFacts(
+        name=f"{dimension.framework.slug}/{dimension.slug}",
+        framework_id=dimension.framework_id,
+        is_frozen=dimension.framework.is_frozen,
+        level=dimension.level,
+        minimum=dimension.minimum,
+        maximum=dimension.maximum,
+        points=tuple(points),
+    )
 
 
 def _shown(value: object) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef
+from django.db.models import Count, Exists, OuterRef
 from django.utils import timezone
 from django.utils.translation import gettext
 
@@ -17,6 +17,7 @@ from apps.annotation.services.recording import (
     Origin,
     RatingConflict,
     RatingEntry,
+    Recorded,
     record_rating,
     record_ratings,
 )
@@ -71,15 +72,12 @@ def save_answer(*, assignment: Assignment, dimension: Dimension, fields: Mapping
     try:
         with transaction.atomic():
             hold(assignment=assignment)
-            rating = _record(assignment, dimension, answer, actor)
+            recorded = _record(assignment, dimension, answer, actor)
     except RatingConflict as conflict:
-        raise AnswerConflict(_standing(conflict.rating, _passages(assignment, dimension))) from conflict
-    return Saved(
-        standing=_standing(rating),
-        at=timezone.now(),
-        n_done=Rating.objects.filter(item=assignment.item_id, rater=assignment.rater_id).count(),
-        n_scales=Dimension.objects.filter(framework__blocks=assignment.item.block_id).count(),
-    )
+        standing = _standing(conflict.rating, conflict.rating.events.count(), _passages(assignment, dimension))
+        raise AnswerConflict(standing) from conflict
+    # Whoever says what they have seen is told the number of events.
+    return Saved(_standing(recorded.rating, recorded.n_events or 0), timezone.now(), **_progress(assignment))
 
 
 def save_form(*, assignment: Assignment, fields: Mapping[str, str], actor: User) -> Screen:
@@ -130,7 +128,14 @@ def changed_elsewhere(value_text: str, *, cannot_tell: bool) -> str:
     }
 
 
-def _record(assignment: Assignment, dimension: Dimension, answer: Answer, actor: User) -> Rating:
+def _progress(assignment: Assignment) -> dict[str, int]:
+    """How many scales the item has, and how many of them an answer. One query."""
+    answered = Rating.objects.filter(item=assignment.item_id, rater=assignment.rater_id, dimension=OuterRef("pk"))
+    scales = Dimension.objects.filter(framework__blocks=assignment.item.block_id)
+    return scales.aggregate(n_scales=Count("pk"), n_done=Count("pk", filter=Exists(answered)))
+
+
+def _record(assignment: Assignment, dimension: Dimension, answer: Answer, actor: User) -> Recorded:
     if not answer.is_given:
         _keep_value(assignment, dimension, answer)
     if answer.evidence and any(one.turn is None for one in answer.evidence):
@@ -147,7 +152,7 @@ def _record(assignment: Assignment, dimension: Dimension, answer: Answer, actor:
             origin=Origin.SCREEN,
             actor=actor,
             based_on=answer.based_on,
-        ).rating
+        )
     except InvalidRating as problem:
         # Its own words name the conversation, which raters are not told.
         raise AnswerRefused(gettext("Choose one of the points of the scale.")) from problem
@@ -161,12 +166,12 @@ def _keep_value(assignment: Assignment, dimension: Dimension, answer: Answer) ->
     answer.value, answer.cannot_tell = rating.value, rating.cannot_tell
 
 
-def _standing(rating: Rating, evidence: Sequence[EvidencePart] = ()) -> Standing:
+def _standing(rating: Rating, n_events: int, evidence: Sequence[EvidencePart] = ()) -> Standing:
     return Standing(
         value_text="" if rating.value is None else ScalePoint(value=float(rating.value)).value_text,
         cannot_tell=rating.cannot_tell,
         comment=rating.comment,
-        based_on=rating.events.count(),
+        based_on=n_events,
         evidence=tuple(evidence),
     )
 

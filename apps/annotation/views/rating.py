@@ -6,7 +6,7 @@ time and report the time.
 
 from dataclasses import asdict
 
-from django.http import HttpResponse, HttpResponseRedirect, JsonResponse
+from django.http import Http404, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext
@@ -54,7 +54,7 @@ def save(request: PersonRequest, slug: str, pk: int) -> JsonResponse:
     """One scale. Answers: saved; conflict (409); refused (422); closed (403)."""
     assignment = own_assignment(request, slug, pk)
     number = request.POST.get("dimension", "")
-    scales = Dimension.objects.filter(framework__blocks=assignment.item.block_id)
+    scales = Dimension.objects.filter(framework__blocks=assignment.item.block_id).select_related("framework")
     dimension = get_object_or_404(scales, pk=int(number) if _is_number(number) else 0)
     try:
         saved = save_answer(assignment=assignment, dimension=dimension, fields=request.POST, actor=request.user)
@@ -81,6 +81,9 @@ def time(request: PersonRequest, slug: str, pk: int) -> HttpResponse:
         )
     except WorkRefused as refusal:
         return _closed(refusal)
+    except Assignment.DoesNotExist:
+        # The last report of a window that was closed may come when its item is gone.
+        raise Http404 from None
     except ValueError:
         message = gettext("wall and active are seconds since the last report.")
         return JsonResponse({"state": "refused", "message": message}, status=422)

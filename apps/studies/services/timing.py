@@ -22,7 +22,10 @@ TRIES = 5
 
 
 def report_time(*, assignment: Assignment, wall: float, active: float) -> None:
-    """Adds the seconds that a screen has counted since its last report. Raises ValueError for what is no duration."""
+    """Adds the seconds that a screen has counted since its last report.
+
+    Raises ValueError for what is no duration, Assignment.DoesNotExist where the item is no longer the rater's.
+    """
     if not (math.isfinite(wall) and math.isfinite(active)) or wall < 0 or active < 0:
         raise ValueError("wall and active are seconds, 0 or more")
     _add(assignment, wall=wall, active=active)
