@@ -5,6 +5,7 @@ from typing import Any
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
+from django.db.models import Q
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
@@ -13,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from apps.accounts.access import PersonRequest
 from apps.accounts.models import User
 from apps.common.htmx import render_page_or_partial
-from apps.corpus.models import Dataset
+from apps.corpus.models import Dataset, DatasetQuerySet
 from apps.frameworks.models import Framework
 from apps.studies.access import managed_study
 from apps.studies.allocation import AllocationError
@@ -45,7 +46,7 @@ def block_new(request: PersonRequest, slug: str) -> HttpResponse:
     chosen = request.GET.get("dataset")
     if not chosen:
         return _choose_dataset(request, study)
-    dataset = get_object_or_404(Dataset.objects.visible_to(request.user), slug=chosen)
+    dataset = get_object_or_404(_offered(request.user, study), slug=chosen)
     form = _block_form(request, study, dataset)
     if request.method == "POST" and form.is_valid() and "preview" not in request.POST:
         try:
@@ -113,7 +114,7 @@ def block_move(request: PersonRequest, slug: str, block_slug: str) -> HttpRespon
 
 
 def _choose_dataset(request: PersonRequest, study: Study) -> HttpResponse:
-    datasets = Dataset.objects.visible_to(request.user).with_counts().order_by("name", "pk")
+    datasets = _offered(request.user, study).with_counts().order_by("name", "pk")
     page = Paginator(datasets, DATASETS_ON_A_PAGE).get_page(request.GET.get("page"))
     context = {"study": study, "page_obj": page, "action": request.path}
     return render(request, "studies/block_dataset.html", context, status=_status(request))
@@ -124,12 +125,18 @@ def _block_of(study: Study, slug: str) -> Block:
     return get_object_or_404(blocks, slug=slug)
 
 
+def _offered(user: User, study: Study) -> DatasetQuerySet:
+    """The person's own, and those that the study uses already: its owner may be no researcher, and have none."""
+    used = study.blocks.order_by().values("dataset")
+    return Dataset.objects.filter(Q(pk__in=Dataset.objects.visible_to(user)) | Q(pk__in=used))
+
+
 def _dataset_asked(request: PersonRequest, block: Block) -> Dataset:
-    """The block's own dataset, which its owner may keep even where they cannot see it; else another of theirs."""
+    """The block's own dataset, or another that is offered."""
     asked = request.GET.get("dataset")
     if not asked or asked == block.dataset.slug:
         return block.dataset
-    return get_object_or_404(Dataset.objects.visible_to(request.user), slug=asked)
+    return get_object_or_404(_offered(request.user, block.study), slug=asked)
 
 
 def _block_form(request: PersonRequest, study: Study, dataset: Dataset, block: Block | None = None) -> BlockForm:

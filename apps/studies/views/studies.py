@@ -10,6 +10,7 @@ from django.views.decorators.http import require_safe
 from apps.accounts.access import PersonRequest
 from apps.corpus.models import Dataset
 from apps.studies.models import Exclusion, Study, StudyStatus
+from apps.studies.services.blindness import may_see_ratings
 from apps.studies.services.checklist import steps_to_activate
 from apps.studies.services.status import open_work
 
@@ -61,10 +62,16 @@ def overview(request: PersonRequest, slug: str) -> HttpResponse:
 @require_safe
 @login_required
 def exclusions(request: PersonRequest, slug: str) -> HttpResponse:
+    """Who is left out; why only for those who may see ratings, since a reason speaks of them."""
     study = get_object_or_404(Study.objects.readable_by(request.user), slug=slug)
     rows = exclusions_in_force(study).select_related("rater", "item__conversation", "item__block", "created_by")
     page = Paginator(rows, EXCLUSIONS_ON_A_PAGE).get_page(request.GET.get("page"))
-    context = {"study": study, "page_obj": page, "is_managed": study.is_managed_by(request.user)}
+    context = {
+        "study": study,
+        "page_obj": page,
+        "is_managed": study.is_managed_by(request.user),
+        "tells_why": may_see_ratings(user=request.user, study=study),
+    }
     return render(request, "studies/exclusion_list.html", context)
 
 
