@@ -33,7 +33,7 @@ class AuditEntry(models.Model):
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT, related_name="audit_entries"
     )
     action = models.CharField(max_length=80, help_text="noun.verb, for example dataset.import")
-    subject = models.CharField(max_length=200, help_text="What it was done to, as a person would name it")
+    subject = models.CharField(max_length=300, help_text="What it was done to, as a person would name it")
     details = models.JSONField(default=dict, blank=True)
 
     class Meta:

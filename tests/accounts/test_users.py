@@ -109,6 +109,12 @@ class TestRole:
         assert (entry.actor, entry.action, entry.subject) == (ada, "user.role", emil.email)
         assert entry.details == {"before": "annotator", "after": "researcher"}
 
+    def test_an_address_as_long_as_may_be_is_noted_whole(self, sign_in, ada):
+        person = make_user(f"{'a' * 64}@{'b.' * 89}example", Role.ANNOTATOR)
+        assert len(person.email) > 200
+        sign_in(ada).post(act(person, "role"), {"role": "researcher"})
+        assert AuditEntry.objects.get().subject == person.email
+
     def test_an_unknown_role_is_refused(self, sign_in, ada, emil):
         assert sign_in(ada).post(act(emil, "role"), {"role": "boss"}).status_code == 422
         emil.refresh_from_db()
