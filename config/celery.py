@@ -1,15 +1,19 @@
 """The Celery application, and the heartbeat by which a page knows that a worker is alive."""
 
+import logging
 import os
 from typing import Any
 
 import kombu.transport
 from celery import Celery, bootsteps, signals
+from django.db import DatabaseError
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 kombu.transport.TRANSPORT_ALIASES["accordfs"] = "config.broker:Transport"
 
 HEARTBEAT_SECONDS = 10.0
+
+logger = logging.getLogger(__name__)
 
 
 class Heartbeat(bootsteps.StartStopStep):
@@ -28,7 +32,11 @@ class Heartbeat(bootsteps.StartStopStep):
         # Imported late: this module is loaded before Django's apps are.
         from apps.common.services.heartbeats import record_heartbeat
 
-        record_heartbeat(worker=worker.hostname, process_id=os.getpid())
+        try:
+            record_heartbeat(worker=worker.hostname, process_id=os.getpid())
+        except DatabaseError as error:
+            # Locked by a long import, say. The next beat is soon, and a worker that cannot write it goes on working.
+            logger.info("No heartbeat now: %s", error)
 
 
 @signals.worker_before_create_process.connect

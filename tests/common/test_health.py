@@ -1,6 +1,7 @@
 """What a load balancer and an operator are told."""
 
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 from celery import current_app
@@ -9,7 +10,9 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from apps.common.models import WorkerHeartbeat
+from apps.common.services import heartbeats
 from apps.common.services.heartbeats import is_worker_alive, record_heartbeat
+from config.celery import Heartbeat
 
 
 def seen(seconds_ago: float, worker: str = "accord@here") -> None:
@@ -85,6 +88,15 @@ class TestHeartbeat:
         row = WorkerHeartbeat.objects.get()
         assert row.process_id == 42
         assert is_worker_alive()
+
+    def test_a_beat_that_cannot_be_written_is_no_fault_of_the_worker(self, monkeypatch):
+        """A long import holds the lock of SQLite: the worker starts, and goes on, all the same."""
+
+        def locked(**kwargs):
+            raise OperationalError("database is locked")
+
+        monkeypatch.setattr(heartbeats, "record_heartbeat", locked)
+        Heartbeat.beat(None, SimpleNamespace(hostname="accord@here"))
 
     def test_one_living_worker_among_dead_ones_is_enough(self, db):
         seen(1000, "accord@gone")
