@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.accounts.models import User
 from apps.common.counting import counted
-from apps.common.models import Job, JobState, StoredFile, TimeStamped
+from apps.common.models import OPEN_STATES, Job, JobState, StoredFile, TimeStamped
 
 LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 
@@ -166,6 +166,11 @@ class ConversationUploadQuerySet(models.QuerySet["ConversationUpload"]):
         if user.is_admin:
             return self.all()
         return self.filter(owner=user) if user.is_researcher else self.none()
+
+    def waiting_for(self, dataset: Dataset) -> "ConversationUploadQuerySet":
+        """Those into the dataset that are not imported: not asked for yet, refused or cancelled."""
+        begun = [*OPEN_STATES, JobState.DONE]
+        return self.filter(dataset_slug=dataset.slug).filter(Q(job=None) | ~Q(job__state__in=begun))
 
 
 class ConversationUpload(TimeStamped):

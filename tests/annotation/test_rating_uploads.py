@@ -245,6 +245,22 @@ def test_an_import_killed_after_its_rows_were_written_but_not_kept_is_done_again
     assert (job.state, job.attempts, RatingEvent.objects.count()) == (JobState.DONE, 2, 6)
 
 
+def test_who_is_deactivated_while_the_file_is_read_stores_nothing(hand_in, rosa, monkeypatch):
+    upload = hand_in(WIDE, rater="expert1")
+    job = start_import(upload=upload, skip_problem_rows=False, by=rosa)
+    opened = uploads._Progress.opened
+
+    def meanwhile(self, table, mapping):
+        opened(self, table, mapping)
+        type(rosa).objects.filter(pk=rosa.pk).update(is_active=False)
+
+    monkeypatch.setattr(uploads._Progress, "opened", meanwhile)
+    run_job(pk=job.pk, work=import_upload)
+    job.refresh_from_db()
+    assert (job.state, Rating.objects.count()) == (JobState.FAILED, 0)
+    assert job.message == "You are no longer owner or researcher of the study. Nothing was stored."
+
+
 # --- How it is read can be changed --------------------------------------------------------------------------------
 
 

@@ -302,6 +302,15 @@ def test_a_dataset_into_which_an_import_runs_is_not_deleted(client, letters, ros
     assert answer == 302 or "An import into this dataset is under way." in page.content.decode()
 
 
+def test_files_that_would_make_the_dataset_anew_are_told_before_it_is_deleted(client, letters, rosa):
+    assert "not imported yet" not in client.get(url("delete")).content.decode()
+    for state in (None, JobState.FAILED, JobState.DONE):
+        job = state and Job.objects.create(kind="k", task="t", title="t", owner=rosa, state=state)
+        ConversationUpload.objects.create(file_name="a.csv", owner=rosa, dataset_slug="letters", job=job)
+    ConversationUpload.objects.create(file_name="a.csv", owner=rosa, dataset_slug="letters-2")
+    assert "2 files that were uploaded for it are not imported yet." in client.get(url("delete")).content.decode()
+
+
 def test_the_pages_cost_as_many_queries_for_many_studies_and_conversations_as_for_few(
     client, grief, letters, rosa, framework
 ):

@@ -317,7 +317,24 @@ def test_progress_counts_the_rows(client, monkeypatch):
     monkeypatch.setattr(jobs.Reporter, "step", lambda self, text, total=None: told.append(text))
     monkeypatch.setattr(jobs.Reporter, "advance", lambda self, done: told.append(done))
     run_import(client, upload)
-    assert told == ["Reading the rows of talks.csv", 100, 200, 300, 400, 450, "Storing 450 conversations"]
+    assert told[:-2] == ["Reading the rows of talks.csv", 100, 200, 300, 400, 450]
+    assert told[-2:] == ["Storing what is new among 450 conversations", "Storing 450 conversations"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_step_of_storing_is_written_before_the_transaction_that_stores(client, monkeypatch):
+    """On SQLite nobody reads a step that is told while the transaction holds the lock."""
+    upload = hand_in(client, POSTS)
+    steps = []
+    compare = importing._compare
+
+    def looked_at(*args):
+        steps.append(Job.objects.get().step)
+        compare(*args)
+
+    monkeypatch.setattr(importing, "_compare", looked_at)
+    run_import(client, upload)
+    assert steps == ["Storing what is new among 2 conversations"]
 
 
 # --- Whose dataset ------------------------------------------------------------------------------------------------
@@ -351,8 +368,45 @@ def test_who_is_no_researcher_any_more_adds_nothing(client, rosa, sign_in, ada, 
     upload = hand_in(client, POSTS, dataset="letters")
     User.objects.filter(pk=rosa.pk).update(role=Role.ANNOTATOR)
     job = run_import(sign_in(ada), upload)
-    assert job.message.startswith("The short name letters is taken by a dataset of somebody else.")
+    assert job.message == f"{rosa} may no longer import conversations. Nothing was stored."
+    assert (
+        f"{rosa} may no longer import conversations." in sign_in(ada).get(url("upload-check", upload)).content.decode()
+    )
     assert letters.conversations.count() == 3
+
+
+def test_who_is_deactivated_while_the_file_is_read_adds_nothing(client, rosa, monkeypatch):
+    upload = hand_in(client, POSTS)
+    opened = uploads._Progress.opened
+
+    def meanwhile(self, name, reader):
+        opened(self, name, reader)
+        User.objects.filter(pk=rosa.pk).update(is_active=False)
+
+    monkeypatch.setattr(uploads._Progress, "opened", meanwhile)
+    job = run_import(client, upload)
+    assert (job.state, job.message) == (
+        JobState.FAILED,
+        f"{rosa} may no longer import conversations. Nothing was stored.",
+    )
+    assert not Dataset.objects.exists()
+
+
+def test_a_second_file_of_one_name_joins_the_dataset_of_the_first_only_when_that_was_said(client):
+    first, second = hand_in(client, POSTS), hand_in(client, "id,post,reply\n9,a,b\n")
+    assert first.dataset_slug == second.dataset_slug
+    sent = shown(client, second, dataset_seen="")
+    run_import(client, first)
+    answer = client.post(url("upload-import", second), sent, follow=True)
+    assert answer.redirect_chain == [(url("upload-check", second), 302)]
+    html = answer.content.decode()
+    assert "Since you opened this page, the dataset this file goes into was made, or deleted." in html
+    assert "Goes into the dataset" in html
+    dataset = Dataset.objects.get()
+    assert f'name="dataset_seen" value="{dataset.pk}"' in html
+    assert Job.objects.count() == 1
+    run_import(client, second, shown(client, second, dataset_seen=dataset.pk))
+    assert sorted(stored()) == ["1", "2", "9"]
 
 
 def test_a_dataset_frozen_meanwhile_is_not_added_to_but_may_hold_the_file_already(client):

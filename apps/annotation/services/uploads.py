@@ -241,8 +241,9 @@ class _Progress(RatingImportFollower):
         self._reporter.step(ngettext("Storing %(count)d rating", "Storing %(count)d ratings", count) % {"count": count})
 
     def stored(self, result: ImportResult) -> None:
-        # Locked and looked at again: it may have been closed while its ratings came in.
+        # Locked and looked at again: it may have been closed, or its owner deactivated, while its ratings came in.
         study = Study.objects.select_for_update().get(pk=self._upload.block.study_id)
+        self._by.refresh_from_db(fields=["is_active", "role"])
         _refuse_if_not_allowed(study, self._by)
         self.outcome = _outcome(result, study, tells_changes=may_see_ratings(user=self._by, study=study))
         self._reporter.finish(self.outcome)

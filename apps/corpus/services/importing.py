@@ -76,6 +76,9 @@ class ImportFollower:
     def reading(self, name: str, rows: int) -> None:
         """So many rows of a file are read so far."""
 
+    def gathered(self, conversations: int) -> None:
+        """All is read, and so many conversations go on: compared with the dataset next, and written. No lock is held."""
+
     def checked(self, dataset: Dataset, result: ImportResult) -> None:
         """All is read and compared, and will be written: within the transaction, with the dataset locked."""
 
@@ -162,6 +165,7 @@ def import_conversations(
         if dry_run:
             _compare(dataset, seen, result, skip_problem_rows)
             return result
+        told.gathered(len(seen))
         with transaction.atomic():
             stored_in = _locked(dataset)
             _compare(stored_in, seen, result, skip_problem_rows)

@@ -182,7 +182,19 @@ class _Progress(ImportFollower):
     def reading(self, name: str, rows: int) -> None:
         self.reporter.advance(rows)
 
+    def gathered(self, conversations: int) -> None:
+        self.reporter.step(
+            ngettext(
+                "Storing %(count)d conversation, unless it is there",
+                "Storing what is new among %(count)d conversations",
+                conversations,
+            )
+            % {"count": conversations}
+        )
+
     def checked(self, dataset: Dataset, result: ImportResult) -> None:
+        # Looked at again: reading may have taken long.
+        _refuse_if_not_allowed(self.upload.owner)
         # Another person may have made a dataset of that short name since the file was handed in.
         _check_theirs(dataset, self.upload.owner)
         unlisted = self._unlisted(self.reader.maker.speakers.unknown) if self.reader is not None else {}
@@ -207,6 +219,7 @@ def import_upload(job: Job, reporter: Reporter) -> Outcome:
     """The work of an import job: everything is stored, or nothing and the reasons are listed (JobRefused)."""
     upload = ConversationUpload.objects.select_related("source", "owner").get(job=job)
     progress = _Progress(upload, reporter)
+    _refuse_if_not_allowed(upload.owner)
     try:
         with opened_source(upload) as file:
             import_files(
@@ -231,6 +244,14 @@ def import_upload(job: Job, reporter: Reporter) -> Outcome:
         )
         raise JobRefused(_who_are_they(unlisted.labels)) from None
     return progress.outcome or Outcome("")
+
+
+def _refuse_if_not_allowed(owner: User) -> None:
+    """Raises JobRefused where the person was deactivated, or is no researcher any more."""
+    owner.refresh_from_db(fields=["is_active", "role"])
+    if not owner.is_researcher:
+        sentence = _("%(person)s may no longer import conversations.") % {"person": owner}
+        raise JobRefused(f"{sentence} {_nothing_stored()}")
 
 
 def _nothing_stored() -> str:

@@ -17,7 +17,7 @@ from apps.corpus.forms.editing import (
     NewDatasetForm,
     TypeToDeleteForm,
 )
-from apps.corpus.models import Dataset, Turn
+from apps.corpus.models import ConversationUpload, Dataset, Turn
 from apps.corpus.services.datasets import (
     DatasetInUseError,
     copy_dataset,
@@ -76,6 +76,7 @@ def dataset_delete(request: PersonRequest, slug: str) -> HttpResponse:
         "usage": usage_of_dataset(dataset=dataset, user=request.user),
         "n_conversations": dataset.conversations.count(),
         "n_turns": Turn.objects.filter(conversation__dataset=dataset).count(),
+        "n_waiting": ConversationUpload.objects.waiting_for(dataset).count(),
     }
     return _form_page(request, "corpus/dataset_delete.html", context)
 

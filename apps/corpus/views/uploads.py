@@ -148,6 +148,11 @@ def upload_import(request: PersonRequest, pk: int) -> HttpResponse:
     if upload.job is not None and (upload.is_running or upload.is_imported):
         return redirect("common:job", upload.job.pk)
     look = settled_look(upload, request.POST)
+    if look.can_be_imported and _goes_elsewhere(upload, request.POST):
+        messages.warning(
+            request, _("Since you opened this page, the dataset this file goes into was made, or deleted. Look again.")
+        )
+        return redirect("corpus:upload-check", upload.pk)
     if not look.can_be_imported:
         return check_page(request, upload, look, status=422)
     job = start_import(upload=upload, by=request.user, labels=look.unknown_labels)
@@ -215,6 +220,19 @@ def settled_look(upload: ConversationUpload, data: MultiValueDict[str, Any]) -> 
         except UploadClosedError:
             look.is_valid = False
     return look
+
+
+def _goes_elsewhere(upload: ConversationUpload, data: MultiValueDict[str, Any]) -> bool:
+    """Whether the page it was sent from said that a dataset is made where one is there by now, or the other way round.
+
+    Two files of one name, uploaded before either is imported, are both said to make the dataset of that name.
+    """
+    seen = data.get("dataset_seen")
+    try:
+        pk = target_of(upload).pk
+    except Dataset.DoesNotExist:
+        return False
+    return seen is not None and seen != str(pk or "")
 
 
 def _closed() -> str:
