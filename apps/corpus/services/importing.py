@@ -77,7 +77,7 @@ class ImportFollower:
         """So many rows of a file are read so far."""
 
     def gathered(self, conversations: int) -> None:
-        """All is read, and so many conversations go on: compared with the dataset next, and written. No lock is held."""
+        """All is read: so many conversations are compared with the dataset next, and written. No lock is held yet."""
 
     def checked(self, dataset: Dataset, result: ImportResult) -> None:
         """All is read and compared, and will be written: within the transaction, with the dataset locked."""
