@@ -99,6 +99,14 @@ AccordRating.keys = (function () {
     }
   }
 
+  /* Half a pane of the conversation further, wherever the focus is. */
+  function read(by) {
+    const pane = document.getElementById("conversation");
+    const scroller = pane.scrollHeight > pane.clientHeight ? pane : document.scrollingElement;
+    const isCalm = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+    scroller.scrollBy({ top: (by * scroller.clientHeight) / 2, behavior: isCalm ? "instant" : "smooth" });
+  }
+
   function openSkip() {
     const skip = document.getElementById("skip");
     if (skip) {
@@ -117,7 +125,14 @@ AccordRating.keys = (function () {
     s: openSkip,
     x: cannotTell,
   };
-  const repeating = { j: () => view.step(1), n: () => view.step(1), k: () => view.step(-1), p: () => view.step(-1) };
+  const repeating = {
+    d: () => read(1),
+    u: () => read(-1),
+    j: () => view.step(1),
+    n: () => view.step(1),
+    k: () => view.step(-1),
+    p: () => view.step(-1),
+  };
 
   /* Closes what is open, nearest first; true where there was something. */
   function close(target) {

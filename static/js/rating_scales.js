@@ -164,7 +164,9 @@ AccordRating.view = (function () {
     fold.addEventListener("click", () => setFolded(fold.getAttribute("aria-expanded") === "true"));
     if (scales.length) {
       setCurrent(unanswered()[0] || scales[0]);
-      current.card.scrollIntoView({ block: "nearest" });
+      if (current !== scales[0]) {
+        current.card.scrollIntoView({ block: "nearest" }); // whoever begins reads the conversation first
+      }
     }
     showProgress();
   }

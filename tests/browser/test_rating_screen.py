@@ -86,6 +86,27 @@ def test_everything_can_be_reached_at_every_size(open_page, emil, listening, siz
     assert len(values_of(assignment)) == 21
 
 
+def test_a_new_item_begins_with_its_conversation_however_low_the_window(open_page, emil, listening):
+    page = open_page(emil, viewport=ZOOMED)
+    open_item(page, listening, emil)
+    expect(page.locator(".scale-card--current")).to_have_count(1)
+    assert page.evaluate("scrollY") == 0
+    expect(page.locator(".turn__text").first).to_be_in_viewport()
+
+
+def test_a_long_conversation_is_read_by_keys_from_any_scale(open_page, emil, listening):
+    page = open_page(emil, reduced_motion="reduce")
+    open_item(page, listening, emil)
+    for key in ["j", "j", *"d" * 30]:
+        page.keyboard.press(key)
+    expect(page.locator(".turn__text").last).to_be_in_viewport()
+    expect(page.locator(".turn__text").first).not_to_be_in_viewport()
+    expect(page.get_by_role("group", name=re.compile(r"^3\."))).to_have_attribute("aria-current", "true")
+    for _ in range(30):
+        page.keyboard.press("u")
+    expect(page.locator(".turn__text").first).to_be_in_viewport()
+
+
 def test_conversation_and_scales_scroll_apart_on_a_desk(open_page, emil, listening):
     page = open_page(emil)
     open_item(page, listening, emil)
