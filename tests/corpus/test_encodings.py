@@ -1,12 +1,14 @@
 """CASES 1: byte order marks, UTF-8, and bytes that are neither."""
 
 import codecs
+import contextlib
 import io
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from apps.corpus.forms.uploads import ENCODINGS
 from apps.corpus.parsing.encodings import CHUNK_BYTES, choose_encoding, text_chunks, text_lines
 from apps.corpus.parsing.records import EncodingError, FileError
 from tests.corpus.readings import read
@@ -86,6 +88,24 @@ def test_a_bad_byte_of_json_is_named_as_one(data):
 def test_an_unknown_encoding_is_refused_by_name(name):
     with pytest.raises(FileError, match=f"{name} is not an encoding known here"):
         choose_encoding(b"abc", name)
+
+
+def test_utf_16_that_is_asked_for_and_has_no_mark_is_refused_and_its_order_asked():
+    with pytest.raises(EncodingError, match=r"no byte order mark.*utf-16-le or utf-16-be") as refusal:
+        choose_encoding(b"id,post,reply", "utf-16")
+    assert refusal.value.likely == ""
+    with pytest.raises(EncodingError) as refusal:
+        choose_encoding("id,post".encode("utf-16-be"), "UTF16")
+    assert refusal.value.likely == "utf-16-be"
+
+
+@pytest.mark.parametrize("name", [*(name for name, _ in ENCODINGS if name), "utf-32", "utf-7", "punycode", "idna"])
+@pytest.mark.parametrize(
+    "data", [b"id,post,reply\n1,a,b\n", b"id\xe9\xff,\x81", b"\xff", b"a\0b\0", b"x" * 70 + b".a\n", bytes(range(256))]
+)
+def test_whatever_encoding_is_asked_for_a_file_is_read_or_refused_in_a_sentence(name, data):
+    with contextlib.suppress(FileError):
+        assert "".join(text_chunks(io.BytesIO(data), choose_encoding(data, name)))
 
 
 def test_an_encoding_against_the_mark_is_refused():

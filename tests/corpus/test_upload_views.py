@@ -408,6 +408,14 @@ def test_the_mapping_stays_where_the_columns_do_and_is_guessed_anew_where_not(cl
     assert "The headers are: id;post;reply." in client.get(url("upload-check", upload)).content.decode()
 
 
+def test_utf_16_chosen_for_a_file_that_is_not_is_told_and_can_be_taken_back(client, talks):
+    client.post(url("upload-reading", talks), {"encoding": "utf-16", "format": ""})
+    page = client.get(url("upload-check", talks))
+    assert "The file has no byte order mark, which UTF-16 begins with." in page.content.decode()
+    client.post(url("upload-reading", talks), {"encoding": "", "format": ""})
+    assert client.get(url("upload-check", talks)).context["preview"].fault == ""
+
+
 def test_an_unknown_encoding_or_format_is_refused(client, talks):
     for sent in ({"encoding": "klingon"}, {"format": "docx"}):
         assert client.post(url("upload-reading", talks), sent).status_code == 422

@@ -23,16 +23,16 @@ MARKS = [
 def choose_encoding(head: bytes, asked: str | None = None) -> str:
     """The encoding of a file that begins with `head`: the one asked for, that of its mark, or UTF-8.
 
-    Raises FileError for an unknown name or one that contradicts the mark, EncodingError for UTF-16 without a mark.
+    Raises FileError for an unknown name or one that contradicts the mark, EncodingError for UTF-16 without a mark where
+    nobody said in which order its bytes stand.
     """
     marked = next((encoding for mark, encoding in MARKS if head.startswith(mark)), None)
     if asked:
-        return _checked(asked, marked)
+        return _checked(asked, marked, head)
     if marked:
         return marked
     if head.count(0) > len(head) // 10:
-        little = head[1::2].count(0) >= head[0::2].count(0)
-        likely = "utf-16-le" if little else "utf-16-be"
+        likely = _likely_order(head)
         raise EncodingError(
             f"Byte 0x00 at offset {head.index(0)}: the file is full of NUL bytes, as UTF-16 without a byte order mark "
             f"is. Save it as UTF-8, or choose its encoding, probably {likely}.",
@@ -42,13 +42,24 @@ def choose_encoding(head: bytes, asked: str | None = None) -> str:
     return "utf-8"
 
 
-def _checked(asked: str, marked: str | None) -> str:
+def _likely_order(head: bytes) -> str:
+    return "utf-16-le" if head[1::2].count(0) >= head[0::2].count(0) else "utf-16-be"
+
+
+def _checked(asked: str, marked: str | None, head: bytes) -> str:
     try:
         b"a".decode(asked, "ignore")
         name = codecs.lookup(asked).name
     except (LookupError, UnicodeError):
         raise FileError(f"{asked} is not an encoding known here; expected for example utf-8 or cp1252.") from None
     if marked is None:
+        if name == "utf-16":
+            raise EncodingError(
+                "The file has no byte order mark, which UTF-16 begins with. If it is UTF-16 all the same, choose "
+                "utf-16-le or utf-16-be.",
+                offset=0,
+                likely=_likely_order(head) if head.count(0) else "",
+            )
         return name
     family = marked.removesuffix("-sig")
     if not name.startswith(family):
@@ -68,6 +79,9 @@ def text_chunks(file: BinaryIO, encoding: str) -> Iterator[str]:
             text = decoder.decode(chunk, final=not chunk)
         except UnicodeDecodeError as error:
             raise _bad_byte(error, fed=fed, lines=lines, encoding=encoding) from None
+        except UnicodeError:
+            # What some codecs raise (UTF-32 without a mark, punycode), without saying where.
+            raise FileError(f"The file is not {encoding.upper()} text.") from None
         lines += text.count("\n")
         yield text
         if not chunk:
