@@ -176,6 +176,8 @@ DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", default="Accord <accord@local
 
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
+# One style of dates on every page.
+FORMAT_MODULE_PATH = ["config.formats"]
 USE_I18N = True
 USE_TZ = True
 

@@ -10,6 +10,7 @@ from django.urls import reverse
 from apps.accounts.services.keys import create_key
 from apps.annotation.evidence import Quote
 from apps.annotation.services.recording import Origin, record_rating
+from apps.common.models import AuditEntry
 from apps.common.services.jobs import create_job
 from apps.studies.models import AssignmentState, Item, MemberRole, RaterKind
 from apps.studies.services.exclusions import exclude
@@ -194,3 +195,12 @@ def test_nobody_signed_in_is_sent_to_sign_in(client, db, name):
 @pytest.mark.parametrize("name", PAGES)
 def test_pages_only_show(sign_in, emil, name):
     assert sign_in(emil).post(reverse(f"dashboard:{name}")).status_code == 405
+
+
+def test_the_history_shows_details_whatever_they_are_called(sign_in, rosa):
+    details = {"items": 6, "count": 2, "keys": "k", "values": "v"}
+    AuditEntry.objects.create(actor=rosa, action="block.add", subject="talks/main", details=details)
+    page = ask(sign_in(rosa), "my-data-history")
+    assert page.status_code == 200
+    for words in ("items: 6", "count: 2", "keys: k", "values: v"):
+        assert words in page.text

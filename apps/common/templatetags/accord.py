@@ -1,5 +1,8 @@
 """Tags that every page may use."""
 
+from collections.abc import ItemsView, Mapping
+from typing import Any
+
 from django import template
 from django.utils.safestring import SafeString, mark_safe
 
@@ -18,3 +21,12 @@ def accord_version() -> str:
 def markdown(text: str, top: int = 2) -> SafeString:
     """Text of people as HTML; `top` is the level of its first heading."""
     return mark_safe(render_markdown(text, top=top))  # noqa: S308 - cleaned there
+
+
+@register.filter
+def pairs(mapping: Mapping[str, Any]) -> ItemsView[str, Any]:
+    """Names and values of a mapping whose names people or files choose.
+
+    `mapping.items` in a template would give the value under a name "items", where there is one.
+    """
+    return mapping.items()
