@@ -6,6 +6,7 @@ from playwright.sync_api import expect
 
 from apps.studies.models import Study
 from tests.browser.conftest import assert_accessible
+from tests.common.test_slugs import NAMES
 from tests.conftest import make_dataset, make_framework
 
 
@@ -19,6 +20,9 @@ def test_from_nothing_to_an_active_study(open_page, rosa):
 
     page.goto("/studies/")
     page.get_by_role("link", name="New study").click()
+    for name, slug in NAMES.items():
+        page.get_by_label("Title").fill(name)
+        expect(page.get_by_label("Short name")).to_have_attribute("placeholder", slug)
     page.get_by_label("Title").fill("Night & Day 2026")
     expect(page.get_by_label("Short name")).to_have_attribute("placeholder", "night-day-2026")
     page.get_by_role("button", name="Make the study").click()

@@ -124,8 +124,8 @@ def test_making_a_study_is_for_researchers(sign_in, emil, rosa):
 def test_a_study_is_made_and_its_short_name_comes_from_the_title(sign_in, rosa):
     response = sign_in(rosa).post(reverse("studies:new"), {"title": "Trauer & Wärme, 2026", "description": "Why."})
     study = Study.objects.get()
-    assert response.url == reverse("studies:overview", args=["trauer-warme-2026"])
-    assert (study.slug, study.title, study.status) == ("trauer-warme-2026", "Trauer & Wärme, 2026", "draft")
+    assert response.url == reverse("studies:overview", args=["trauer-waerme-2026"])
+    assert (study.slug, study.title, study.status) == ("trauer-waerme-2026", "Trauer & Wärme, 2026", "draft")
     assert study.is_managed_by(rosa)
 
 

@@ -77,7 +77,7 @@ class UploadForm(forms.Form):
         max_length=SLUG_LENGTH,
         validators=[validate_not_reserved],
         widget=forms.TextInput(attrs={"data-slug-of": "id_name", "autocapitalize": "off", "spellcheck": "false"}),
-        help_text=_("For addresses and commands: letters, digits, hyphens. Left empty, it is made from the name."),
+        help_text=_("For addresses and commands: letters, digits and hyphens. Left empty, it is made from the name."),
     )
     description = forms.CharField(
         label=_("Description"), required=False, max_length=5_000, widget=forms.Textarea(attrs={"rows": 3})

@@ -4,12 +4,12 @@ from collections.abc import Collection
 
 from django.db import connection, transaction
 from django.utils import timezone
-from django.utils.text import slugify
 from django.utils.translation import gettext
 
 from apps.accounts.models import User
 from apps.common.models import OPEN_STATES, AuditEntry
 from apps.common.reserved import RESERVED_SLUGS
+from apps.common.slugs import slug_from
 from apps.corpus.models import Conversation, ConversationUpload, Dataset, Turn
 
 LONGEST_SLUG = 80
@@ -22,7 +22,7 @@ class DatasetInUseError(Exception):
 
 def free_slug(name: str) -> str:
     """A short name made from a name, which no dataset and no page of the site has."""
-    wanted = slugify(name)[: LONGEST_SLUG - 5].strip("-_") or "dataset"
+    wanted = slug_from(name)[: LONGEST_SLUG - 5].strip("-_") or "dataset"
     # "talks-2" is in the way of "talks" no more than it helps: all that begin alike are few.
     taken = {*Dataset.objects.filter(slug__startswith=wanted).values_list("slug", flat=True), *RESERVED_SLUGS}
     number = 1

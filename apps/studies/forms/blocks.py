@@ -86,7 +86,9 @@ class BlockForm(GroupsForm):
     """A block of a draft. `traits`: what conversations of the dataset can be chosen by."""
 
     slug = SlugField(
-        help_text=_("Its name in the study's commands, files and results. For example ward-letters."),
+        help_text=_(
+            "For commands, files and results: letters, digits and hyphens. Left empty, it is made from the title."
+        ),
     )
     take = forms.ChoiceField(
         label=_("How many"),

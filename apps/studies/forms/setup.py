@@ -4,10 +4,10 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.utils.text import slugify
 from django.utils.translation import gettext_lazy as _
 
 from apps.common.reserved import validate_not_reserved
+from apps.common.slugs import slug_from
 from apps.studies.models import Study
 
 LONGEST_TEXT = 20_000
@@ -33,7 +33,7 @@ class SlugField(forms.SlugField):
 def slug_for(form: forms.Form) -> str:
     """The slug that was typed, else one made from the title. Raises ValidationError where neither gives one."""
     typed = str(form.cleaned_data.get("slug", "")).lower()
-    slug = typed or slugify(str(form.cleaned_data.get("title", "")))[:SLUG_LENGTH].strip("-")
+    slug = typed or slug_from(str(form.cleaned_data.get("title", "")))[:SLUG_LENGTH].strip("-")
     if not slug:
         raise ValidationError(_("Give a short name of letters, digits and hyphens."))
     validate_not_reserved(slug)
@@ -46,7 +46,8 @@ class NamedForm(forms.Form):
     title = forms.CharField(label=_("Title"), max_length=200, help_text=_("Raters see it."))
     slug = SlugField(
         help_text=_(
-            "Part of the study's address, and its name in commands and files; it stays. For example grief-2026."
+            "For the study's address, commands and files: letters, digits and hyphens. It never changes. "
+            "Left empty, it is made from the title."
         )
     )
 
