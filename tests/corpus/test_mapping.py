@@ -1,9 +1,11 @@
 """Which column means what."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from apps.corpus.parsing.guessing import guess_mapping, plain
-from apps.corpus.parsing.mapping import ColumnMapping, Shape, listed, parse_mapping
+from apps.corpus.parsing.guessing import LOOSE_NAMES, NAMES, guess_mapping, plain
+from apps.corpus.parsing.mapping import SHAPE_OF_FIELD, ColumnMapping, Shape, listed, parse_mapping
 from apps.corpus.parsing.records import FileError
 from apps.corpus.parsing.tables import Row
 
@@ -73,10 +75,10 @@ def test_headers_are_compared_without_case_and_signs(header):
     assert plain(header) == "conversation_id"
 
 
-def guessed(sample: list[dict[str, object]], given: ColumnMapping | None = None) -> dict[str, str]:
+def guessed(sample: list[dict[str, object]], known: ColumnMapping | None = None) -> dict[str, str]:
     rows = [Row(number, values) for number, values in enumerate(sample, start=2)]
     headers = list(dict.fromkeys(name for values in sample for name in values))
-    return guess_mapping(headers, rows, given or ColumnMapping()).mapped()
+    return guess_mapping(headers, rows, known or ColumnMapping()).mapped()
 
 
 def test_the_four_shapes_are_guessed():
@@ -123,3 +125,102 @@ def test_an_id_of_another_name_is_guessed_where_its_values_are_distinct():
 
 def test_what_cannot_be_guessed_stays_open():
     assert guessed([{"a": "1", "b": "x"}]) == {}
+
+
+CHAT = [
+    ("k1", "Ann", "I did not sleep again last night"),
+    ("k1", "Bea", "That sounds exhausting, what keeps you up?"),
+    ("k1", "Ann", "My exams, mostly"),
+    ("k2", "Ann", "My dog has died on Sunday"),
+    ("k2", "Bea", "I am so sorry to hear that"),
+]
+
+
+def chat(*headers: str, more: dict[str, list[str]] | None = None) -> list[dict[str, object]]:
+    """The rows of CHAT under headers, with more columns behind them."""
+    return [
+        dict(zip(headers, row, strict=True)) | {name: values[place] for name, values in (more or {}).items()}
+        for place, row in enumerate(CHAT)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("headers", "more"),
+    [
+        (("conversation_id", "who", "text"), {"turn": ["1", "2", "3", "1", "2"]}),
+        (("conv_nr", "role", "msg"), {"nr": ["1", "2", "3", "4", "5"], "topic": ["a", "a", "a", "b", "b"]}),
+        (("chat_no", "who", "message"), {"turn": ["1", "2", "3", "1", "2"]}),
+        (("chat", "wer", "nachricht"), {"thema": ["a", "a", "a", "b", "b"]}),
+        (("Gespräch", "Sprecher", "Inhalt"), {}),
+        (("session", "participant", "body"), {}),
+        (("conversation", "from", "said"), {}),
+        (("dialog", "party", "content"), {}),
+    ],
+)
+def test_usual_names_are_known_one_by_one(headers, more):
+    expected = dict(zip(("id", "speaker", "text"), headers, strict=True))
+    if "turn" in more:
+        expected["turn_index"] = "turn"
+    assert guessed(chat(*headers, more=more)) == expected
+
+
+def test_what_is_recognised_stays_guessed_where_the_rest_is_not():
+    rows: list[dict[str, object]] = [{"conversation_id": "a", "turn": "1", "x": "p", "text": "q"}]
+    assert guessed(rows) == {"id": "conversation_id", "turn_index": "turn", "text": "text"}
+    assert guessed([{"id": "a", "post": "q", "y": "p"}]) == {"id": "id", "post": "post"}
+
+
+def test_values_tell_where_names_say_nothing():
+    assert guessed(chat("a", "b", "c")) == {"id": "a", "speaker": "b", "text": "c"}
+    assert guessed(chat("a", "b", "text")) == {"id": "a", "speaker": "b", "text": "text"}
+    assert guessed(chat("a", "speaker", "c")) == {"id": "a", "speaker": "speaker", "text": "c"}
+    more = {"language": ["en"] * 5, "phase": ["x", "x", "x", "x", "y"]}
+    assert guessed(chat("a", "b", "c", more=more))["id"] == "a"
+
+
+def test_values_in_two_minds_leave_a_field_open():
+    twice = chat("a", "b", "c", more={"mood": ["low", "high", "low", "low", "high"]})
+    assert guessed(twice) == {}
+    translated = chat("a", "speaker", "c", more={"d": [text.upper() for _, _, text in CHAT]})
+    assert guessed(translated) == {"id": "a", "speaker": "speaker"}
+
+
+def test_numbers_of_the_sender_are_no_speakers_by_their_values():
+    assert guessed([row | {"b": str(len(str(row["b"])) % 2)} for row in chat("a", "b", "c")]) == {}
+
+
+def test_an_id_of_the_row_gives_way_to_one_of_the_chat():
+    more = {"id": ["1", "2", "3", "4", "5"]}
+    assert guessed(chat("chat", "who", "msg", more=more))["id"] == "chat"
+    assert guessed(chat("zz", "who", "msg", more=more))["id"] == "id"
+    assert guessed(chat("id", "who", "msg", more={"session": ["1", "1", "2", "3", "3"]}))["id"] == "id"
+
+
+def test_a_number_of_the_turn_of_a_doubtful_name_must_count_turns():
+    assert guessed(chat("chat", "who", "msg", more={"order": ["1", "2", "3", "1", "2"]}))["turn_index"] == "order"
+    assert "turn_index" not in guessed(chat("chat", "who", "msg", more={"order": ["1", "1", "1", "2", "2"]}))
+    assert "turn_index" not in guessed(chat("chat", "who", "msg", more={"order": ["x", "2", "3", "1", "2"]}))
+
+
+def test_a_field_that_is_not_to_be_guessed_is_not_told_by_values_either():
+    assert "speaker" not in guessed(chat("a", "b", "text"), parse_mapping(["speaker="]))
+    assert guessed(chat("a", "b", "c"), parse_mapping(["transcript=c"])) == {"transcript": "c"}
+
+
+HEADER = st.one_of(
+    st.sampled_from(sorted({name for names in (*NAMES.values(), *LOOSE_NAMES.values()) for name in names})),
+    st.text(max_size=8),
+)
+CELL = st.one_of(st.none(), st.integers(), st.floats(), st.text(max_size=20), st.lists(st.text(max_size=3), max_size=2))
+
+
+@given(st.lists(HEADER, max_size=8, unique=True), st.data())
+def test_no_file_breaks_the_guess_and_no_column_is_guessed_twice(headers, data):
+    rows = data.draw(st.lists(st.fixed_dictionaries({}, optional=dict.fromkeys(headers, CELL)), max_size=8))
+    sample = [Row(number, values) for number, values in enumerate(rows, start=2)]
+    found = guess_mapping(headers, sample, ColumnMapping())
+    columns = list(found.mapped().values())
+    assert len(columns) == len(set(columns))
+    assert set(columns) <= set(headers)
+    assert len({SHAPE_OF_FIELD[name] for name in found.mapped() if name in SHAPE_OF_FIELD}) <= 1
+    assert guess_mapping(headers, sample, found) == found
