@@ -1,6 +1,6 @@
 from django.urls import path
 
-from apps.annotation.views import rating, rating_pages, uploads
+from apps.annotation.views import items, rating, rating_pages, uploads
 
 app_name = "rating"
 urlpatterns = [
@@ -16,5 +16,7 @@ urlpatterns = [
     path("<slug:slug>/ratings/upload/", uploads.upload, name="upload"),
     path("<slug:slug>/ratings/upload/<int:pk>/", uploads.check, name="upload-check"),
     path("<slug:slug>/ratings/upload/<int:pk>/start/", uploads.start, name="upload-start"),
+    path("<slug:slug>/items/", items.items, name="items"),
+    path("<slug:slug>/items/<int:pk>/", items.item_ratings, name="item-ratings"),
     path("<slug:slug>/preview/", rating_pages.preview, name="preview"),
 ]

@@ -14,15 +14,19 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from playwright.sync_api import Page
 
 from apps.accounts.services.keys import create_key
+from apps.annotation.evidence import Quote
 from apps.annotation.parsing.reading import Told
+from apps.annotation.services.recording import Origin, RatingEntry, record_ratings
 from apps.annotation.services.uploads import receive_upload
 from apps.common.services.jobs import create_job
 from apps.corpus.parsing.mapping import ColumnMapping
 from apps.corpus.services.freezing import freeze_datasets
 from apps.corpus.services.saved_mappings import keep_mapping
 from apps.corpus.services.uploads import receive_upload as receive_conversations
-from apps.studies.models import MemberRole
+from apps.frameworks.models import ScalePoint
+from apps.studies.models import Assignment, AssignmentState, MemberRole, Rater, RaterKind
 from apps.studies.services.design import add_block, create_study
+from apps.studies.services.exclusions import exclude
 from apps.studies.services.invitations import create_invitations, revoke_invitation
 from apps.studies.services.reservations import skip, take_next
 from tests.browser.conftest import DESKTOP, PHONE, accessibility_faults, scrolls_sideways
@@ -221,6 +225,31 @@ def pages_of_rating(study) -> dict[str, str]:
     }
 
 
+def pages_of_discussion(study) -> dict[str, str]:
+    """An item with a column for each expert, and a crowd that is summed up; expert1 has handed it in."""
+    study.discussion_open = True
+    study.save()
+    item, rater = study.blocks.get().items.first(), study.raters.get(name="expert1")
+    crowd = [Rater(study=study, name=f"crowd{number}", kind=RaterKind.CROWD) for number in range(30)]
+    Rater.objects.bulk_create(crowd)
+    ScalePoint.objects.filter(value=3).update(label="neither more nor less than somebody would expect")
+    record_ratings(
+        entries=[
+            RatingEntry(item.pk, one.pk, scale.pk, 3, comment="It helped.", evidence=[Quote("I lost letter 1")])
+            for one in study.raters.all()
+            for scale in study.blocks.get().frameworks.get().dimensions.all()
+        ],
+        origin=Origin.IMPORT,
+    )
+    Assignment.objects.create(rater=rater, item=item, position=0, state=AssignmentState.SUBMITTED)
+    exclude(rater=crowd[0], by=None)
+    return {
+        "rating:items": reverse("rating:items", args=[study.slug]),
+        "rating:item-ratings": reverse("rating:item-ratings", args=[study.slug, item.pk]),
+        "rating:item-ratings, unfolded": f"{reverse('rating:item-ratings', args=[study.slug, item.pk])}?page=2",
+    }
+
+
 def faults_of(page: Page, pages: dict[str, str]) -> list[str]:
     """What is wrong with the pages, by day and by night, on a desk and on a phone."""
     faults = []
@@ -267,6 +296,14 @@ def test_every_page_of_taking_part_is_accessible_and_fits(open_page, rosa, grief
 def test_every_page_of_rating_is_accessible_and_fits(open_page, emil, rosa, grief):
     assert faults_of(open_page(emil), pages_of_rating(grief)) == []
     assert faults_of(open_page(rosa), {"rating:preview": reverse("rating:preview", args=[grief.slug])}) == []
+
+
+def test_every_page_of_discussion_is_accessible_and_fits(open_page, emil, rosa, grief):
+    pages = pages_of_discussion(grief)
+    assert faults_of(open_page(rosa), pages) == []
+    seen_by_raters = {name: pages[name] for name in ("rating:items", "rating:item-ratings")}
+    seen_by_raters["rating:start"] = reverse("rating:start", args=[grief.slug])
+    assert faults_of(open_page(emil), seen_by_raters) == []
 
 
 def test_every_page_of_setting_up_a_study_is_accessible_and_fits(open_page, rosa, grief):
@@ -337,6 +374,7 @@ def test_no_page_is_forgotten(rosa, grief):
     walked |= set(pages_of_writing(grief.blocks.get().dataset, grief.blocks.get().frameworks.get()))
     walked |= set(pages_of_setup(rosa, grief))
     walked |= set(pages_of_rating(grief)) | {"rating:preview"}
+    elsewhere |= {"rating:items", "rating:item-ratings"}  # walked by a test of their own
     pages = {name for name in names(get_resolver()) if "api/" not in name} - NO_PAGES
     walked |= set(pages_of_taking_part(grief)) | elsewhere
     assert {name for name in pages if not name.startswith("api")} - walked == set()

@@ -252,13 +252,13 @@ def test_raters_who_have_left_are_listed_for_owners(sign_in, grief, rosa, emil):
 
 def test_the_list_comes_in_pages_with_a_constant_number_of_queries(sign_in, grief, rosa, django_assert_num_queries):
     client = sign_in(rosa)
-    with django_assert_num_queries(9):
+    with django_assert_num_queries(11):
         client.get(address("people", "grief"))
     for number in range(60):
         user = make_user(f"p{number}@example.org", "annotator")
         Membership.objects.create(study=grief, user=user, role=MemberRole.RATER)
         Rater.objects.create(study=grief, user=user, kind=RaterKind.CROWD, name=f"crowd{number:03d}")
-    with django_assert_num_queries(9):
+    with django_assert_num_queries(11):
         text = client.get(address("people", "grief")).text
     assert "Page 1 of 2" in text
 

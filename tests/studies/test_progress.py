@@ -208,13 +208,13 @@ def test_raters_come_in_pages_with_a_constant_number_of_queries(sign_in, rosa, s
     client = sign_in(rosa)
     give(shared, "crowd001", "shared", "submitted")
     imported(shared, "gpt", 1)
-    with django_assert_num_queries(23):
+    with django_assert_num_queries(25):
         page(client, shared)
     for number in range(10, 50):
         imported(shared, f"model{number}", 3)
     give(shared, "crowd002", "shared", "submitted", "skipped", "assigned")
     give(shared, "crowd003", "shared", "submitted", "skipped", "assigned")
-    with django_assert_num_queries(23):
+    with django_assert_num_queries(25):
         text = page(client, shared).text
     assert "Page 1 of 2" in text
     assert "model49" in page(client, shared, page="2").text

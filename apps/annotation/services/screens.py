@@ -124,7 +124,6 @@ class ConversationPart:
     """What of a conversation a rater may know beside its turns."""
 
     language_tag: str
-    has_text: bool
 
 
 @dataclass(slots=True)
@@ -186,17 +185,16 @@ def load_screen(*, assignment: Assignment, is_editable: bool | None = None) -> S
     be written on while the study is active.
     """
     item, rater, study = assignment.item, assignment.rater, assignment.rater.study
-    frameworks = _frameworks(item.block)
+    frameworks = frameworks_of(item.block)
     latest = _fill_in(frameworks, _own_ratings(assignment), _own_evidence(assignment))
     neighbours = rater.assignments.exclude(state=AssignmentState.SKIPPED)
-    turns = _turns(item)
     return Screen(
         study=study,
         block=item.block,
         item=item,
-        conversation=_conversation(item, turns),
+        conversation=_conversation(item),
         assignment=assignment,
-        turns=turns,
+        turns=turns_shown(item),
         frameworks=frameworks,
         place=_place(assignment),
         previous=neighbours.filter(position__lt=assignment.position).order_by("-position").first(),
@@ -217,15 +215,14 @@ def load_preview(*, study: Study, number: int) -> Screen | None:
         return None
     item = items.select_related("block", "conversation")[number - 1]
     blocks = list(study.blocks.order_by("position").values_list("pk", flat=True))
-    turns = _turns(item)
     return Screen(
         study=study,
         block=item.block,
         item=item,
-        conversation=_conversation(item, turns),
+        conversation=_conversation(item),
         assignment=None,
-        turns=turns,
-        frameworks=_frameworks(item.block),
+        turns=turns_shown(item),
+        frameworks=frameworks_of(item.block),
         place=Place(
             number=number,
             total=n_items,
@@ -239,18 +236,19 @@ def load_preview(*, study: Study, number: int) -> Screen | None:
     )
 
 
-def _turns(item: Item) -> list[Turn]:
+def turns_shown(item: Item) -> list[Turn]:
+    """The conversation as raters see it: without system turns."""
     return list(
         Turn.objects.filter(conversation=item.conversation_id).exclude(role=SpeakerRole.SYSTEM).order_by("index")
     )
 
 
-def _conversation(item: Item, turns: Sequence[Turn]) -> ConversationPart:
-    return ConversationPart(language_tag=item.conversation.language_tag, has_text=bool(turns))
+def _conversation(item: Item) -> ConversationPart:
+    return ConversationPart(language_tag=item.conversation.language_tag)
 
 
-def _frameworks(block: Block) -> list[FrameworkPart]:
-    """Three queries, however many frameworks, scales and points."""
+def frameworks_of(block: Block) -> list[FrameworkPart]:
+    """The scales of a block, unanswered: three queries, however many frameworks, scales and points."""
     used = [row.framework for row in block.block_frameworks.select_related("framework").order_by("position")]
     dimensions: dict[int, list[Dimension]] = {framework.pk: [] for framework in used}
     for dimension in Dimension.objects.filter(framework__in=used).with_points():
