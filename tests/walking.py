@@ -44,6 +44,7 @@ MEANINGS = {
     ("studies", "slug"): "study",
     ("blocks", "block_slug"): "block",
     ("rate", "pk"): "assignment",
+    ("items", "pk"): "item",
     ("ratings/upload", "pk"): "rating upload",
     ("people", "pk"): "membership",
     ("invitations", "pk"): "invitation",
@@ -119,11 +120,10 @@ class Objects:
         for chosen in itertools.product(*(self.values[meaning] for _name, meaning in route.parts)):
             yield reverse(route.name, kwargs=dict(zip(names, chosen, strict=True)))
 
-    def sampled(self) -> "Objects":
-        """At most three of each: the first, the second and the last."""
-        return Objects(
-            {meaning: rows if len(rows) < 4 else [*rows[:2], rows[-1]] for meaning, rows in self.values.items()}
-        )
+    def sampled(self, number: int) -> "Objects":
+        """The first of each kind, as many as that, the last among them."""
+        kept = {meaning: [*rows[: number - 1], *rows[-1:]] for meaning, rows in self.values.items()}
+        return Objects({meaning: list(dict.fromkeys(rows)) for meaning, rows in kept.items()})
 
     def __or__(self, other: "Objects") -> "Objects":
         return Objects(
@@ -145,6 +145,7 @@ def objects_of(study: Study, *people: User) -> Objects:
         {
             "study": [study.slug],
             "block": list(study.blocks.values_list("slug", flat=True)),
+            "item": keys(Item.objects.filter(block__study=study)),
             "assignment": keys(Assignment.objects.filter(rater__study=study)),
             "rating upload": keys(RatingUpload.objects.filter(block__study=study)),
             "membership": keys(Membership.objects.filter(study=study)),
