@@ -8,8 +8,10 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
+from apps.annotation.services.recording import Origin, record_rating
 from apps.common.models import WorkerHeartbeat
 from apps.common.services.jobs import create_job
+from apps.frameworks.models import Dimension
 from apps.studies.models import AssignmentState, BlockGroup, Item, MemberRole, Membership, RaterKind, Study
 from apps.studies.services.invitations import create_invitations
 from apps.studies.services.people import join_as_rater, leave_as_rater
@@ -166,10 +168,13 @@ def test_who_gave_up_rating_is_offered_no_more(sign_in, rosa, grief):
 
 def test_an_owner_sees_progress_and_what_needs_attention(sign_in, rosa, emil, grief):
     hand_in(grief.raters.get(user=emil), 2)
+    item, scale = Item.objects.filter(block__study=grief).first(), Dimension.objects.first()
+    record_rating(item=item, rater=grief.raters.get(name="expert2"), dimension=scale, value=4, origin=Origin.IMPORT)
     create_invitations(study=grief, role=MemberRole.RESEARCHER, number=3, days=3, by=rosa)
     page = sign_in(rosa).get("/")
     assert "2 items handed in" in page.text
-    assert "by 1 rater here" in page.text
+    assert "by 1 person who rates on this site" in page.text
+    assert "Finished ratings of 1 rater were brought in" in page.text
     assert "3 open invitations" in page.text
 
 

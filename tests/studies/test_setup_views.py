@@ -505,3 +505,20 @@ def test_a_study_that_has_begun_cannot_be_deleted(sign_in, rosa, grief):
     assert "never deleted with a study" in sign_in(rosa).get(page).text
     assert sign_in(rosa).post(page, {"confirm": "grief"}).status_code == 422
     assert Study.objects.exists()
+
+
+# --- What the overview offers -----------------------------------------------------------------------------------------
+
+
+def test_the_way_back_to_a_draft_is_offered_only_as_long_as_it_is_open(sign_in, rosa, grief):
+    overview = reverse("studies:overview", args=["grief"])
+    assert address("draft", grief) in sign_in(rosa).get(overview).text
+    take(grief)
+    assert address("draft", grief) not in sign_in(rosa).get(overview).text
+
+
+def test_a_step_of_setting_up_leads_to_where_it_is_done(sign_in, rosa, grief):
+    Study.objects.update(status=StudyStatus.DRAFT)
+    text = sign_in(rosa).get(reverse("studies:overview", args=["grief"])).text
+    for place in ("/studies/grief/people/invite/", "/studies/grief/settings/#texts-heading", "#blocks"):
+        assert f'<a href="{place}">' in text

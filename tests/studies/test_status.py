@@ -189,6 +189,24 @@ def test_closing_says_what_is_left(grief, rosa):
     assert AuditEntry.objects.get(action="study.close").details == {"before": "active", "in_hand": 1, "lacking": 2}
 
 
+def test_what_is_left_counts_an_item_once_and_says_which_kinds_it_waits_for(grief, otto):
+    """Two kinds rate the three items: one item has all of both, one those of the expert, one nothing."""
+    grief.blocks.get().groups.create(kind="crowd", overlap=1)
+    expert = grief.raters.get(name="expert1")
+    worker = grief.raters.create(name="crowd001", kind="crowd", user=otto)
+    first, second, third = Item.objects.filter(block__study=grief)
+    for rater, item, state in [
+        (expert, first, AssignmentState.SUBMITTED),
+        (expert, second, AssignmentState.SUBMITTED),
+        (expert, third, AssignmentState.IN_PROGRESS),
+        (worker, first, AssignmentState.SUBMITTED),
+    ]:
+        Assignment.objects.create(rater=rater, item=item, position=item.position, state=state)
+    work = open_work(grief)
+    assert (work.n_lacking, work.n_in_hand) == (2, 1)
+    assert dict(work.lacking_by_kind) == {"expert": 1, "crowd": 2}
+
+
 # --- Discussion -------------------------------------------------------------------------------------------------------
 
 

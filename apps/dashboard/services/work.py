@@ -3,6 +3,7 @@
 from django.db.models import Case, Exists, IntegerField, OuterRef, QuerySet, Value, When
 
 from apps.accounts.models import User
+from apps.annotation.models import Rating
 from apps.common.counting import counted
 from apps.studies.models import (
     FINISHED_STATES,
@@ -47,9 +48,11 @@ def run_by(user: User) -> QuerySet[Study]:
     """The studies whose design and results the person works with. One query.
 
     Adds `is_managed` (they may change it), and counts: `n_blocks`, `n_people` who rate on the site, `n_done` items
-    these handed in, `n_open_invitations`.
+    these handed in, `n_brought_in` raters whose ratings came in finished, `n_open_invitations`.
     """
     people = Rater.objects.filter(study=OuterRef("pk"), user__isnull=False, left_at=None)
+    has_ratings = Exists(Rating.objects.filter(rater=OuterRef("pk")))
+    brought_in = Rater.objects.filter(has_ratings, study=OuterRef("pk"), user=None)
     done = Assignment.objects.filter(rater__study=OuterRef("pk"), state__in=FINISHED_STATES)
     invitations = Invitation.objects.open().filter(study=OuterRef("pk"))
     return (
@@ -59,6 +62,7 @@ def run_by(user: User) -> QuerySet[Study]:
             is_managed=Exists(Study.objects.managed_by(user).filter(pk=OuterRef("pk"))),
             n_people=counted(people, by="study"),
             n_done=counted(done, by="rater__study"),
+            n_brought_in=counted(brought_in, by="study"),
             n_open_invitations=counted(invitations, by="study"),
         )
         .order_by(_urgency("status"), "-updated_at", "pk")

@@ -9,13 +9,17 @@ from apps.studies.models import BlockGroup, Invitation, MemberRole, Study
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """`page`: name of the page on which it is done. `is_needed`: without it the study cannot be activated."""
+    """`page`, `anchor`: name of the page on which it is done, and the place on it.
+
+    `is_needed`: without it the study cannot be activated.
+    """
 
     title: str
     advice: str
     page: str
     is_done: bool
     is_needed: bool = False
+    anchor: str = ""
 
 
 def steps_to_activate(study: Study) -> list[Step]:
@@ -38,23 +42,26 @@ def steps_to_activate(study: Study) -> list[Step]:
             "studies:overview",
             has_groups,
             is_needed=True,
+            anchor="blocks",
         ),
         Step(
             _("Write instructions"),
             _("What raters read before they begin: what to look for, what to leave aside."),
             "studies:settings",
             bool(study.instructions.strip()),
+            anchor="texts-heading",
         ),
         Step(
             _("Name a contact, and warn of hard stories"),
             _("Whom raters can turn to, and what they should be prepared for."),
             "studies:settings",
             bool(study.support_contact.strip()),
+            anchor="texts-heading",
         ),
         Step(
             _("Invite raters"),
             _("By link or by mail. They see that the study has not begun."),
-            "studies:people",
+            "studies:invite",
             has_raters,
         ),
     ]

@@ -17,7 +17,7 @@ class GroupCoverage:
     overlap: raters asked for each item; None: every rater of the kind rates every item.
     n_present: raters of the kind who rate here on the site, have not left, and are neither excluded nor deactivated.
     items_by_raters: number of raters who handed an item in -> number of items. Sums to `n_items`.
-    n_complete: items that have all that were asked for.
+    complete: keys of the items that have all that were asked for.
     n_in_hand: items that raters have taken and not handed in, counted once for each rater.
     """
 
@@ -26,9 +26,13 @@ class GroupCoverage:
     overlap: int | None
     n_items: int
     n_present: int = 0
-    n_complete: int = 0
     n_in_hand: int = 0
     items_by_raters: Counter[int] = field(default_factory=Counter)
+    complete: set[int] = field(default_factory=set)
+
+    @property
+    def n_complete(self) -> int:
+        return len(self.complete)
 
     @property
     def n_asked(self) -> int:
@@ -64,11 +68,12 @@ def coverage_of(*, study: Study) -> list[GroupCoverage]:
             groups[block, kind].n_in_hand = n
     handed_in = rows.filter(state=AssignmentState.SUBMITTED).values_list("item__block", "rater__kind", "item")
     counts = handed_in.annotate(n=Count("pk"), present=Count("pk", Q(rater__in=list(present))))
-    for block, kind, _item, n, n_present in counts.iterator():
+    for block, kind, item, n, n_present in counts.iterator():
         if (block, kind) in groups:
             group = groups[block, kind]
             group.items_by_raters[n] += 1
-            group.n_complete += (n_present if group.overlap is None else n) >= group.n_asked
+            if (n_present if group.overlap is None else n) >= group.n_asked:
+                group.complete.add(item)
     _count_untouched(groups.values())
     return list(groups.values())
 

@@ -1,5 +1,6 @@
 """A study's way: draft, active, closed and open again; and the switch that ends blindness."""
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +11,8 @@ from django.utils.translation import gettext as _
 from apps.accounts.models import User
 from apps.common.models import AuditEntry
 from apps.corpus.services.freezing import freeze_datasets, thaw_datasets
-from apps.studies.models import Block, Study, StudyStatus
-from apps.studies.services.coverage import coverage_of
+from apps.studies.models import Block, RaterKind, Study, StudyStatus
+from apps.studies.services.coverage import GroupCoverage, coverage_of
 from apps.studies.services.design import DesignError, refresh_items
 
 DISCUSSION_ACTS = ("discussion.open", "discussion.close")
@@ -23,12 +24,14 @@ class StatusError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class OpenWork:
-    """Items that somebody has taken and not handed in, and items that have not all their ratings, once for each group
-    of a block that was to give them.
+    """n_in_hand: items that somebody has taken and not handed in, once for each who has.
+    n_lacking: items that have not all the ratings that were asked for, each counted once.
+    lacking_by_kind: the same for each kind of rater they wait for; an item can wait for several.
     """
 
     n_in_hand: int
     n_lacking: int
+    lacking_by_kind: list[tuple[RaterKind, int]]
 
 
 def activation_problems(study: Study) -> list[str]:
@@ -127,7 +130,18 @@ def set_discussion(*, study: Study, is_open: bool, by: User | None) -> Study:
 def open_work(study: Study) -> OpenWork:
     """What closing the study would leave undone, in a few queries however large it is."""
     groups = coverage_of(study=study)
-    return OpenWork(sum(group.n_in_hand for group in groups), sum(group.n_lacking for group in groups))
+    asked: dict[int, list[GroupCoverage]] = {}
+    by_kind: Counter[RaterKind] = Counter()
+    for group in groups:
+        by_kind[group.kind] += group.n_lacking
+        if group.n_asked:
+            asked.setdefault(group.block.pk, []).append(group)
+    lacking = sum(of[0].n_items - len(set.intersection(*(group.complete for group in of))) for of in asked.values())
+    return OpenWork(
+        n_in_hand=sum(group.n_in_hand for group in groups),
+        n_lacking=lacking,
+        lacking_by_kind=[(kind, by_kind[kind]) for kind in RaterKind if by_kind[kind]],
+    )
 
 
 def discussion_history(study: Study) -> QuerySet[AuditEntry]:

@@ -39,14 +39,16 @@ def overview(request: PersonRequest, slug: str) -> HttpResponse:
     if not study.is_readable_by(user):
         return render(request, "studies/study_rater.html", {"study": study, "rater": rater})
     is_managed = study.is_managed_by(user)
+    begun = set(study.blocks.begun().values_list("pk", flat=True))
     context = {
         "study": study,
         "rater": rater,
         "is_managed": is_managed,
+        "can_be_draft": is_managed and study.status == StudyStatus.ACTIVE and not begun,
         "blocks": study.blocks.with_item_counts()
         .select_related("dataset")
         .prefetch_related("block_frameworks__framework", "groups"),
-        "begun": set(study.blocks.begun().values_list("pk", flat=True)),
+        "begun": begun,
         "kinds": study.raters.summed_by_kind(),
         "n_exclusions": exclusions_in_force(study).count(),
         "steps": steps_to_activate(study) if study.status == StudyStatus.DRAFT else [],
