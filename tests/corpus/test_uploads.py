@@ -13,6 +13,7 @@ from apps.common.services import jobs
 from apps.corpus.models import Conversation, ConversationUpload, Dataset, Turn
 from apps.corpus.services import importing, uploads
 from apps.corpus.tasks import import_upload
+from apps.corpus.views import uploads as views
 from tests.conftest import make_dataset
 from tests.corpus.readings import parquet, workbook
 from tests.corpus.uploading import UPLOAD, as_file, hand_in, means, run_import, shown, stored, url
@@ -233,6 +234,20 @@ def test_asked_twice_one_job_does_it_once(client):
     assert client.post(url("upload-import", upload), sent)["Location"] == first
     assert Conversation.objects.count() == 2
     assert AuditEntry.objects.filter(action="dataset.import").count() == 1
+
+
+def test_a_button_pressed_twice_at_once_leads_to_the_one_job(client, rosa, monkeypatch):
+    upload = hand_in(client, POSTS)
+    sent = shown(client, upload)
+    settle = views.settle_mapping
+
+    def after_the_other(**values):
+        uploads.start_import(upload=upload, by=rosa, labels={})
+        settle(**values)
+
+    monkeypatch.setattr(views, "settle_mapping", after_the_other)
+    answer = client.post(url("upload-import", upload), sent)
+    assert answer["Location"] == f"/jobs/{Job.objects.get().pk}/"
 
 
 def test_the_button_triggers_the_task_once_the_request_is_stored(client, django_capture_on_commit_callbacks):

@@ -145,9 +145,13 @@ def upload_reading(request: PersonRequest, pk: int) -> HttpResponse:
 def upload_import(request: PersonRequest, pk: int) -> HttpResponse:
     """Import the file as the form says. Asked twice, the job that is there goes on."""
     upload = upload_of(request, pk)
-    if upload.job is not None and (upload.is_running or upload.is_imported):
-        return redirect("common:job", upload.job.pk)
+    if upload.is_running or upload.is_imported:
+        return redirect("common:job", upload.job_id)
     look = settled_look(upload, request.POST)
+    latest = upload_of(request, pk)
+    if latest.is_running or latest.is_imported:
+        # The button was pressed twice, and the other one was first.
+        return redirect("common:job", latest.job_id)
     if look.can_be_imported and _goes_elsewhere(upload, request.POST):
         messages.warning(
             request, _("Since you opened this page, the dataset this file goes into was made, or deleted. Look again.")
