@@ -31,7 +31,8 @@ RATERS_OWN = {
 
 @pytest.fixture
 def site(grief, strangers, rosa, emil, otto):
-    """Emil rates in `grief`; somebody else rates in Otto's study, and all there is belongs to it."""
+    """Emil and Paul rate in `grief`; somebody else rates in Otto's study, and all there is belongs to it."""
+    add_person(grief, make_user("paul@example.org", "annotator"), "expert8")
     add_person(strangers, make_user("vera@example.org", "annotator"), "expert9")
     furnish(grief, rosa)
     furnish(strangers, otto)
@@ -92,6 +93,26 @@ def test_another_study_is_not_there_by_any_method_and_nothing_changes(site, sign
     assert dump() == before
 
 
+@pytest.mark.parametrize("method", ["get", "post"])
+def test_an_owner_reaches_nothing_of_another_study_by_way_of_their_own(site, sign_in, rosa, otto, method):
+    """The study in the address is Rosa's, and the invitation, member, block or upload is not."""
+    grief, strangers = site
+    own, foreign = objects_of(grief, rosa), objects_of(strangers, otto)
+    # Blocks are told apart by names that each study has for itself.
+    strangers.blocks.update(slug="theirs")
+    foreign.values["block"] = ["theirs"]
+    walker, before, found = Walker(sign_in(rosa), keeps=True), dump(), []
+    for route in every_route():
+        if route.owned():
+            for address in mixed(route, own, foreign):
+                answer = walker.ask(method, address, payload(strangers))
+                allowed = ABSENT | ({403} if route.name.startswith("accounts:user") else set())
+                if answer.status not in allowed:
+                    found.append(f"{method} {address} ({route.name}): {answer.status}")
+    assert found == [], "\n".join(found)
+    assert dump() == before
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_in_their_own_study_a_rater_finds_only_what_rating_needs(site, sign_in, emil, rosa, method):
     """No report, no model's score, no other rater's draft; the study's own pages are for those who work with it."""
@@ -105,6 +126,7 @@ def test_in_their_own_study_a_rater_finds_only_what_rating_needs(site, sign_in, 
         values = dict(objects.values)
         if route.name in RATERS_OWN:
             values["assignment"] = [pk for pk in values["assignment"] if pk not in own]
+            assert values["assignment"], "somebody else's work must be there to be asked for"
         for address in Objects(values).addresses(route):
             answer = walker.ask(method, address, payload(grief))
             if answer.status not in ABSENT | {403}:
