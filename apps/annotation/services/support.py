@@ -45,6 +45,8 @@ def replace_evidence(*, given: Mapping[int, tuple[int, Sequence[Quote]]]) -> set
         for rating_id, evidence in wanted.items()
         if [(row.quote, row.turn_id, row.start, row.end) for row in evidence] != known[rating_id]
     }
+    if not different:
+        return different
     Evidence.objects.filter(rating__in=[rating_id for rating_id in different if known[rating_id]]).delete()
     Evidence.objects.bulk_create(row for rating_id, rows in wanted.items() if rating_id in different for row in rows)
     return different
@@ -80,8 +82,11 @@ def replace_draws(*, given: Mapping[int, Sequence[DrawEntry]]) -> set[int]:
 
 def _turns(conversation_ids: Iterable[int]) -> dict[int, list[_StoredTurn]]:
     """conversation -> its turns in order, less those that raters are not shown."""
+    wanted = set(conversation_ids)
+    if not wanted:
+        return {}
     rows = (
-        Turn.objects.filter(conversation__in=set(conversation_ids))
+        Turn.objects.filter(conversation__in=wanted)
         .exclude(role=SpeakerRole.SYSTEM)
         .order_by("conversation_id", "index")
         .values_list("conversation_id", "pk", "index", "role", "text")
