@@ -236,6 +236,16 @@ def test_asked_twice_one_job_does_it_once(client):
     assert AuditEntry.objects.filter(action="dataset.import").count() == 1
 
 
+def test_the_job_of_a_discarded_upload_leads_nowhere(client):
+    upload = hand_in(client, "id,post,reply\n1,,b\n")
+    job = run_import(client, upload)
+    assert url("upload-check", upload) in client.get(f"/jobs/{job.pk}/").content.decode()
+    client.post(url("upload-discard", upload))
+    page = client.get(f"/jobs/{job.pk}/").content.decode()
+    assert "row 2, post: is empty; expected text" in page
+    assert url("upload-check", upload) not in page
+
+
 def test_a_button_pressed_twice_at_once_leads_to_the_one_job(client, rosa, monkeypatch):
     upload = hand_in(client, POSTS)
     sent = shown(client, upload)
