@@ -101,7 +101,7 @@ def dump_framework(spec: FrameworkSpec) -> str:
 
 def _framework(fields: Fields) -> FrameworkSpec:
     fields.refuse_others(FRAMEWORK_KEYS)
-    entries = fields.mappings("dimensions", fewest=1)
+    entries = fields.mappings("dimensions", fewest=1, are_scales=True)
     dimensions = tuple(_dimension(entry) for entry in entries)
     _note_repeats(entries, "slug", [dimension.slug for dimension in dimensions])
     slug = fields.pattern("slug", SLUG, SLUG_RULE, longest=80)

@@ -19,8 +19,9 @@ class Fields:
     A field with a problem comes out as an empty text, None or an empty list, so that the next ones are still checked.
     """
 
-    def __init__(self, node: yaml.Node, path: str, problems: list[Problem]) -> None:
+    def __init__(self, node: yaml.Node, path: str, problems: list[Problem], *, scale: str = "") -> None:
         self.line = line_of(node)
+        self._scale = scale
         self._path = path
         self._problems = problems
         self._nodes: dict[str, yaml.Node] = {}
@@ -36,7 +37,7 @@ class Fields:
     def note(self, key: str, expected: str, *, line: int | None = None) -> None:
         if line is None:
             line = line_of(self._nodes[key]) if key in self._nodes else self.line
-        self._problems.append(Problem(self.path(key), line, expected))
+        self._problems.append(Problem(self.path(key), line, expected, self._scale))
 
     def refuse_others(self, known: tuple[str, ...]) -> None:
         for key, node in self._nodes.items():
@@ -69,6 +70,9 @@ class Fields:
         """One of the choices; where the field is missing the default, if there is one. Empty where it is wrong."""
         if default is not None and self._is_missing(key):
             return default
+        if self._is_missing(key):
+            self.note(key, f"is missing: it must be one of {', '.join(choices)}")
+            return ""
         node = self._scalar(key, required=True)
         if node is None:
             return ""
@@ -94,9 +98,9 @@ class Fields:
         if not yaml_tree.is_mapping(node):
             self.note(key, "must be a mapping of names and values")
             return None
-        return Fields(node, self.path(key), self._problems)
+        return Fields(node, self.path(key), self._problems, scale=self._scale)
 
-    def mappings(self, key: str, *, fewest: int) -> "list[Fields]":
+    def mappings(self, key: str, *, fewest: int, are_scales: bool = False) -> "list[Fields]":
         """The mappings in the list under a required key, which has at least so many entries."""
         if self._is_missing(key):
             self.note(key, "is missing")
@@ -110,7 +114,8 @@ class Fields:
         entries = []
         for index, entry in enumerate(node.value):
             if yaml_tree.is_mapping(entry):
-                entries.append(Fields(entry, f"{self.path(key)}[{index}]", self._problems))
+                scale = _name_of(entry) if are_scales else self._scale
+                entries.append(Fields(entry, f"{self.path(key)}[{index}]", self._problems, scale=scale))
             else:
                 self.note(f"{key}[{index}]", "must be a mapping of names and values", line=line_of(entry))
         return entries
@@ -131,6 +136,14 @@ class Fields:
             self.note(key, f"is read by YAML as true or false: put {quoted(node.value)} in quotes if it is a word")
             return None
         return node
+
+
+def _name_of(entry: yaml.MappingNode) -> str:
+    """The label of a scale, else its slug, else nothing."""
+    scalars = (pair for pair in entry.value if all(isinstance(node, yaml.ScalarNode) for node in pair))
+    texts = {key.value: value.value for key, value in scalars}
+    name = str(texts.get("label") or texts.get("slug") or "")
+    return quoted(name) if name.strip() else ""
 
 
 def quoted(value: object) -> str:

@@ -18,16 +18,20 @@ NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 class Problem:
     """One thing to mend: the field (`dimensions[2].points[0].value`; empty: the file), its line, what was expected.
 
-    `expected` continues a sentence that begins with the field: "must be a number".
+    `expected` continues a sentence that begins with the field: "must be a number". `scale`: what the file calls the
+    scale that the field belongs to.
     """
 
     field: str
     line: int | None
     expected: str
+    scale: str = ""
 
     def __str__(self) -> str:
-        where = f"Line {self.line}: " if self.line is not None else ""
-        return f"{where}{self.field or 'The file'} {self.expected}."
+        line = f"Line {self.line}" if self.line is not None else ""
+        scale = f"scale {self.scale}" if self.scale else ""
+        where = ", ".join(part for part in (line, scale) if part)
+        return f"{where}{': ' if where else ''}{self.field or 'The file'} {self.expected}."
 
 
 TOO_LARGE = Problem("", None, f"must be no larger than {MAX_BYTES // 1024} kB")
@@ -96,7 +100,9 @@ def _problem_of(error: yaml.YAMLError, text: str) -> Problem:
     if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
         line = error.problem_mark.line + 1
         hint = ""
-        if any(source.rstrip().endswith(": -") for source in text.split("\n")[line - 1 : line]):
+        if error.problem == "mapping values are not allowed here":
+            hint = "; put text that holds a colon in quotes, and begin fields that belong together in one column"
+        elif any(source.rstrip().endswith(": -") for source in text.split("\n")[line - 1 : line]):
             hint = '; a minus on its own must stand in quotes: "-"'
         return Problem("", line, f"is not valid YAML: {error.problem}{hint}")
     return Problem("", None, f"is not valid YAML: {error}")

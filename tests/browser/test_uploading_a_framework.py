@@ -22,7 +22,7 @@ def test_a_file_with_a_fault_is_mended_in_the_page_and_loaded(open_page, rosa, w
     page.get_by_role("button", name="Check and show the scales").click()
     alert = page.get_by_role("alert")
     expect(alert).to_contain_text("2 things to mend")
-    expect(alert).to_contain_text("Line 9: dimensions[0].qestion is not a field")
+    expect(alert).to_contain_text('Line 9, scale "Calm": dimensions[0].qestion is not a field')
     area = page.get_by_label("Or the text itself")
     expect(area).to_have_value(WRONG)
     if scripts:

@@ -105,7 +105,7 @@ def test_any_bytes_are_refused_with_problems(data: bytes):
         ("    label: Calm\n", "", "dimensions[0].label", 7, "is missing"),
         ("    question: How calm is the supporter?\n", "", "dimensions[0].question", 7, "is missing"),
         ("    guideline: Count the tone. Leave out the content.\n", "", "dimensions[0].guideline", 7, "is missing"),
-        ('    polarity: "+"\n', "", "dimensions[0].polarity", 7, "is missing"),
+        ('    polarity: "+"\n', "", "dimensions[0].polarity", 7, "is missing: it must be one of +, -, none"),
         ('polarity: "+"', "polarity: up", "dimensions[0].polarity", 11, 'one of +, -, none, not "up"'),
         ('polarity: "+"', "polarity: no", "dimensions[0].polarity", 11, "read by YAML as true or false"),
         ("level: nominal", "level: norminal", "dimensions[1].level", 23, 'one of ordinal, nominal, not "norminal"'),
@@ -156,7 +156,8 @@ def test_each_wrong_field_is_named_with_its_line_and_what_was_expected(old, new,
         ("- slug: a\n", 1, "must be a mapping"),
         ("just words", 1, "must be a mapping"),
         ("slug: a\nname: [1, 2\n", 3, "is not valid YAML"),
-        ("slug: a\n  name: b\n", 2, "is not valid YAML"),
+        ("slug: a\n  name: b\n", 2, "begin fields that belong together in one column"),
+        ("slug: a\nname: Calm: a scale\n", 2, "put text that holds a colon in quotes"),
         ("slug: a\n---\nslug: b\n", 2, "is not valid YAML"),
         ("slug: a\npolarity: -\n", 2, 'a minus on its own must stand in quotes: "-"'),
         ("slug: a\nname: a\x07b\n", 2, "the character U+0007"),
@@ -184,6 +185,15 @@ def test_a_file_over_256_kb_is_refused_whatever_its_letters_weigh():
     assert "no larger than 256 kB" in str(problems_of("#" + "é" * (MAX_BYTES // 2))[0])
     with pytest.raises(FrameworkProblems, match="no larger than 256 kB"):
         read_framework(SMALL.encode() + b"#" * MAX_BYTES)
+
+
+def test_a_problem_names_the_scale_as_the_file_does():
+    text = changed('    polarity: "+"\n', "").replace("{value: 2}", "{value: two}")
+    lacking, wrong = problems_of(text)
+    assert str(lacking) == ('Line 7, scale "Calm": dimensions[0].polarity is missing: it must be one of +, -, none.')
+    assert 'scale "Calm": dimensions[0].points[1].value must be a number' in str(wrong)
+    nameless = changed("  - slug: calm\n    label: Calm\n", "  - {[a, b]: c}\n  - level: ordinal\n")
+    assert "scale" not in "".join(map(str, problems_of(nameless)))
 
 
 def test_every_problem_is_reported_at_once_in_the_order_of_lines():

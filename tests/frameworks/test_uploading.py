@@ -105,8 +105,8 @@ def test_every_problem_is_told_by_line_and_field_and_the_text_is_kept(client):
     page = check(client, wrong)
     html = page.content.decode()
     assert page.status_code == 422
-    assert "Line 7: dimensions[0].question is missing." in html
-    assert "Line 9: dimensions[0].qestion is not a field" in html
+    assert "Line 7, scale &quot;Calm&quot;: dimensions[0].question is missing." in html
+    assert "Line 9, scale &quot;Calm&quot;: dimensions[0].qestion is not a field" in html
     assert '<code dir="ltr">qestion: How calm is the supporter?</code>' in html
     assert "dimensions[0].points[2].value must be greater than the point before it" in html
     assert page.context["form"]["text"].value() == wrong
