@@ -27,7 +27,7 @@ DEMO_SLUG = "demo"
 DEMO_SEED = 2026
 FRAMEWORKS = ("empathetic-dialogues", "epitome", "perceived-empathy", "lend-an-ear")
 INSTRUCTIONS = """\
-Read each conversation to its end before you rate. The person who brings the trouble is the **seeker**, the one who
+Read each conversation to its end before you rate. The person who brings the trouble is the **seeker**, the one who \
 answers is the **supporter**.
 
 - Rate what the supporter does, not what you would have done.
