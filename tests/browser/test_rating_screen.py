@@ -181,6 +181,21 @@ def rate_plainly(page: Page) -> None:
         fieldset.locator(f"input[type=radio][value='{answer}']").check(force=True)
 
 
+@pytest.mark.parametrize("has_script", [True, False], ids=["script", "plain"])
+def test_the_words_of_a_point_stay_within_it_on_a_phone(open_page, emil, listening, has_script):
+    page = open_page(emil, viewport=PHONE, java_script_enabled=has_script)
+    open_item(page, listening, emil)
+    if has_script:
+        for _ in range(18):
+            page.locator("#sheet-next").click()
+    card = page.locator(".scale-card:visible").filter(has_text="Advice giving")
+    for point in card.locator(".points .point").all():
+        words, whole = point.locator("span").bounding_box(), point.bounding_box()
+        assert whole["x"] <= words["x"]
+        assert words["x"] + words["width"] <= whole["x"] + whole["width"]
+    assert not scrolls_sideways(page)
+
+
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desk", "phone"])
 def test_without_a_script_one_form_does_everything(open_page, watch, emil, listening, size):
     watch.expected += ["422 (Unprocessable"]
