@@ -511,3 +511,15 @@ def test_who_leaves_while_asking_for_an_item_gets_none(first, monkeypatch, gone)
     with pytest.raises(WorkRefused, match="left this study"):
         take_next(rater=first)
     assert not Assignment.objects.exists()
+
+
+@pytest.mark.parametrize("state", [AssignmentState.ASSIGNED, AssignmentState.IN_PROGRESS, AssignmentState.SKIPPED])
+def test_an_answer_that_comes_after_its_rater_has_left_takes_nothing_up_again(first, state):
+    assignment = take_next(rater=first)
+    Assignment.objects.update(state=state)
+    late = Assignment.objects.select_related("rater__study", "item").get(pk=assignment.pk)
+    type(first).objects.filter(pk=first.pk).update(left_at=timezone.now())
+    first.assignments.exclude(state=AssignmentState.SKIPPED).update(state=AssignmentState.LAPSED)
+    with pytest.raises(WorkRefused, match="left this study"):
+        hold(assignment=late)
+    assert Assignment.objects.get().state in (AssignmentState.LAPSED, AssignmentState.SKIPPED)

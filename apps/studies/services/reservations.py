@@ -43,7 +43,7 @@ def check_open(rater: Rater) -> None:
     if study.status == StudyStatus.CLOSED:
         raise WorkRefused(gettext("This study is closed: ratings can no longer be given or changed."))
     if rater.left_at is not None:
-        raise WorkRefused(gettext("You have left this study as a rater."))
+        raise WorkRefused(_left())
 
 
 def take_next(*, rater: Rater) -> Assignment | None:
@@ -60,7 +60,7 @@ def take_next(*, rater: Rater) -> Assignment | None:
     with transaction.atomic():
         # Two requests of one rater: the second finds what the first took. Who has just left or been removed takes none.
         if not Rater.objects.select_for_update(no_key=True).filter(pk=rater.pk, left_at=None).first():
-            raise WorkRefused(gettext("You have left this study as a rater."))
+            raise WorkRefused(_left())
         unfinished = rater.assignments.filter(state__in=OPEN_STATES).order_by("position").first()
         if unfinished is not None:
             return unfinished
@@ -221,8 +221,10 @@ def _own_lapsed(rater: Rater) -> Iterable[Assignment]:
 
 @transaction.atomic
 def _regain(assignment: Assignment, changes: dict[str, object], now: datetime) -> None:
-    """Takes up again what lapsed or was skipped."""
+    """Takes up again what lapsed or was skipped; not by who has just left, which let it lapse."""
     overlap, state = _lock(assignment, now)
+    if Rater.objects.filter(pk=assignment.rater_id, left_at__isnull=False).exists():
+        raise WorkRefused(_left())
     if state in FINISHED_STATES:
         assignment.state = state
     elif state in OPEN_STATES or has_place(assignment=assignment, overlap=overlap):
@@ -273,6 +275,10 @@ def _change(assignment: Assignment, **changes: object) -> None:
 def _set(assignment: Assignment, changes: dict[str, object]) -> None:
     for name, value in changes.items():
         setattr(assignment, name, value)
+
+
+def _left() -> str:
+    return gettext("You have left this study as a rater.")
 
 
 def _full() -> str:
