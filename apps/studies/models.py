@@ -38,6 +38,16 @@ class MemberRole(models.TextChoices):
 READING_ROLES = (MemberRole.OWNER, MemberRole.RESEARCHER)
 
 
+KIND_MEANINGS = {
+    "expert": _("trained in what the scales ask"),
+    "crowd": _("anybody, for example recruited on a platform"),
+    "llm": _("a model, each version a rater of its own"),
+    "self": _("took part in the conversation and rates it from within"),
+    "reference": _("what the others are measured against"),
+    "baseline": _("a simple rule that a model should beat"),
+}
+
+
 class RaterKind(models.TextChoices):
     EXPERT = "expert", _("Expert")
     CROWD = "crowd", _("Crowd")
@@ -45,6 +55,11 @@ class RaterKind(models.TextChoices):
     SELF = "self", _("Self-report")
     REFERENCE = "reference", _("Reference")
     BASELINE = "baseline", _("Baseline")
+
+    @property
+    def meaning(self) -> str:
+        """Who is of the kind, in half a sentence."""
+        return str(KIND_MEANINGS[self])
 
 
 class ItemRole(models.TextChoices):

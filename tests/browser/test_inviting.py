@@ -41,11 +41,10 @@ def test_a_new_person_comes_from_the_owners_link_to_the_first_item(open_page, ro
     page.get_by_label("E-mail address").fill("nina@example.org")
     page.get_by_label("Password").fill("a long walk home")
     page.get_by_role("button", name="Make account and join").click()
-    expect(page).to_have_url(re.compile("/studies/grief/$"))
-    expect(page.get_by_text("Welcome to Grief.")).to_be_visible()
-    assert grief.raters.get(user=User.objects.get(email="nina@example.org")).name == "expert4"
-    page.get_by_role("link", name="Go to rating").click()
     expect(page).to_have_url(re.compile("/studies/grief/rate/$"))
+    expect(page.get_by_text("Welcome. You take part in “Grief” now.")).to_be_visible()
+    assert grief.raters.get(user=User.objects.get(email="nina@example.org")).name == "expert4"
+    expect(page.get_by_role("button", name="Start")).to_be_visible()
 
     # The same from the front page.
     page.goto("/")
@@ -68,7 +67,7 @@ def test_somebody_with_an_account_signs_in_on_the_way_and_accepts(open_page, ott
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Sign in").click()
     page.get_by_role("button", name="Accept the invitation").click()
-    expect(page.get_by_text("Welcome to Grief.")).to_be_visible()
+    expect(page.get_by_text("Welcome. You take part in “Grief” now.")).to_be_visible()
     assert grief.raters.filter(user=otto).exists()
 
 
@@ -76,7 +75,7 @@ def test_it_works_without_script(open_page, otto, grief, link):
     page = open_page(otto, java_script_enabled=False)
     page.goto(link)
     page.get_by_role("button", name="Accept the invitation").click()
-    expect(page.get_by_text("Welcome to Grief.")).to_be_visible()
+    expect(page.get_by_text("Welcome. You take part in “Grief” now.")).to_be_visible()
 
 
 def test_no_request_after_the_link_carries_its_token(open_page, otto, grief, link):
@@ -90,7 +89,7 @@ def test_no_request_after_the_link_carries_its_token(open_page, otto, grief, lin
     expect(page).to_have_url(re.compile("/frameworks/$"))
     page.go_back()
     page.get_by_role("button", name="Accept the invitation").click()
-    expect(page.get_by_text("Welcome to Grief.")).to_be_visible()
+    expect(page.get_by_text("Welcome. You take part in “Grief” now.")).to_be_visible()
     assert len(carried) > 5
     assert [referrer for _url, referrer in carried if token in referrer] == []
     assert {url for url, _referrer in carried if token in url} == {page.evaluate("location.origin") + link}

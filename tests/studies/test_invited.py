@@ -87,8 +87,8 @@ def test_a_signed_in_person_accepts_with_one_post(sign_in, grief, otto, invite):
     client, link = sign_in(otto), invite()
     assert "Accept the invitation" in client.get(link).text
     page = client.post(link, follow=True)
-    assert page.redirect_chain == [("/studies/grief/", 302)]
-    assert "Welcome to Grief." in page.text
+    assert page.redirect_chain == [("/studies/grief/rate/", 302)]
+    assert "Welcome. You take part in “Grief” now." in page.text
     assert role_of(grief, otto) == MemberRole.RATER
     assert grief.raters.get(user=otto).name == "expert4"
     invitation = Invitation.objects.get()
@@ -97,14 +97,14 @@ def test_a_signed_in_person_accepts_with_one_post(sign_in, grief, otto, invite):
 
 @pytest.mark.parametrize("role", ["researcher", "owner"])
 def test_other_roles_make_no_rater(sign_in, grief, otto, invite, role):
-    sign_in(otto).post(invite(role))
+    assert sign_in(otto).post(invite(role))["Location"] == "/studies/grief/"
     assert role_of(grief, otto) == role
     assert not grief.raters.filter(user=otto).exists()
 
 
 def test_a_new_person_makes_an_account_and_is_in_the_study_at_once(client, grief, invite):
     page = client.post(invite(), NEW_PERSON, follow=True)
-    assert page.redirect_chain == [("/studies/grief/", 302)]
+    assert page.redirect_chain == [("/studies/grief/rate/", 302)]
     nina = User.objects.get(email="nina@example.org")
     assert (nina.name, nina.role) == ("Nina", Role.ANNOTATOR)
     assert nina.check_password(NEW_PERSON["password"])
@@ -219,8 +219,8 @@ def test_who_gave_up_rating_does_not_come_back_by_an_invitation(sign_in, grief, 
 def test_who_used_the_link_is_led_to_the_study_by_it(sign_in, otto, invite):
     client, link = sign_in(otto), invite()
     client.post(link)
-    assert client.get(link)["Location"] == "/studies/grief/"
-    assert client.post(link)["Location"] == "/studies/grief/"
+    assert client.get(link)["Location"] == "/studies/grief/rate/"
+    assert client.post(link)["Location"] == "/studies/grief/rate/"
 
 
 def test_who_was_removed_meanwhile_is_told_that_the_link_was_used(sign_in, grief, rosa, otto, invite):

@@ -2,6 +2,7 @@
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 
 from apps.annotation.services.recording import Origin, RatingEntry, record_ratings
 from apps.studies.models import Item, MemberRole, Membership, Rater, Study
@@ -95,11 +96,20 @@ def test_a_dataset_one_may_not_see_is_named_without_a_link(sign_in, rosa, otto, 
     assert link not in text
 
 
-def test_a_rater_sees_title_and_instructions_and_no_trace_of_others(sign_in, emil, rated):
-    rated.instructions = "Read it all.\nThen <b>rate</b>."
-    rated.save()
+def test_who_belongs_to_a_study_and_does_not_rate_reads_its_instructions(sign_in, emil, rated):
+    Study.objects.update(instructions="Read it all.\nThen <b>rate</b>.")
+    rated.raters.filter(user=emil).update(left_at=timezone.now())
     response = page(sign_in(emil), "studies:overview", rated)
     assert "Read it all.<br>\nThen &lt;b&gt;rate&lt;/b&gt;." in response.text
+
+
+@pytest.mark.parametrize("status", ["draft", "active", "closed"])
+def test_a_rater_is_led_to_where_one_rates_and_sees_no_trace_of_others(sign_in, emil, rated, status):
+    """The instructions stand there, and only there."""
+    Study.objects.update(instructions="Read it all.", status=status)
+    response = page(sign_in(emil), "studies:overview", rated)
+    assert f'href="{reverse("rating:start", args=["grief"])}"' in response.text
+    assert "Read it all." not in response.text
     assert "expert2" not in response.text
     assert "agreement" not in response.text
     assert response.context.keys() & {"kinds", "work", "blocks", "n_exclusions"} == set()

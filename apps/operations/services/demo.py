@@ -35,7 +35,7 @@ answers is the **supporter**.
 - Use the whole scale. The middle is for the middle, not for doubt; where the text does not say, choose *cannot tell*.
 - Where a passage decided it, mark it as evidence.
 
-All 21 scales of a conversation take about five minutes. Every click is saved, and you may stop at any time.
+All 21 scales of a conversation take about five minutes.
 """
 CONTENT_WARNING = (
     "The conversations are about losing work, people and animals, about illness, separation and loneliness. Nobody in "

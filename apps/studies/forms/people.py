@@ -4,9 +4,10 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from apps.studies.models import MemberRole, Membership, RaterKind, Study
+from apps.studies.models import KIND_MEANINGS, MemberRole, Membership, RaterKind, Study
 from apps.studies.services.people import KINDS_OF_PEOPLE
 
 MOST_AT_ONCE = 50
@@ -19,7 +20,9 @@ ROLES = [
     (MemberRole.OWNER, _("Owner: also changes the study and its people")),
 ]
 EMAIL = forms.EmailField(max_length=254)
-KINDS = [(kind, kind.label) for kind in KINDS_OF_PEOPLE]
+KINDS = [
+    (kind, format_lazy("{kind}: {meaning}", kind=kind.label, meaning=KIND_MEANINGS[kind])) for kind in KINDS_OF_PEOPLE
+]
 
 
 def kind_field() -> forms.ChoiceField:

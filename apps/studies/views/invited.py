@@ -5,6 +5,7 @@ from django.contrib.auth import login
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.cache import add_never_cache_headers
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
@@ -12,7 +13,7 @@ from django.views.decorators.http import require_http_methods
 
 from apps.accounts.forms import RegistrationForm
 from apps.accounts.models import User
-from apps.studies.models import Invitation, InvitationState, Study
+from apps.studies.models import Invitation, InvitationState, MemberRole, Study
 from apps.studies.services.invitations import (
     DeadInvitationError,
     Effect,
@@ -61,7 +62,7 @@ def _answer(request: HttpRequest, digest: str) -> HttpResponse:
         return render(request, "studies/invitation_dead.html", status=404)
     user = request.user if isinstance(request.user, User) else None
     if user is not None and invitation.used_by_id == user.pk and _takes_part(user, invitation):
-        return redirect("studies:overview", slug=invitation.study.slug)
+        return redirect(_way_in(invitation, user))
     try:
         check_open(invitation)
         if user is None:
@@ -85,7 +86,7 @@ def _for_people(request: HttpRequest, invitation: Invitation, user: User) -> Htt
     problem = ""
     if request.method == "POST":
         try:
-            return _joined(request, invitation, accept_invitation(invitation=invitation, user=user))
+            return _joined(request, invitation, user, accept_invitation(invitation=invitation, user=user))
         except ForeignInvitationError:
             return render(request, "studies/invitation_foreign.html", status=403)
         except DeadInvitationError:
@@ -111,7 +112,7 @@ def _for_strangers(request: HttpRequest, invitation: Invitation) -> HttpResponse
             form.add_problems(error)
         else:
             login(request, user, backend=MODEL_BACKEND)
-            return _joined(request, invitation, Effect.JOIN)
+            return _joined(request, invitation, user, Effect.JOIN)
     context = {
         "invitation": invitation,
         "study": invitation.study,
@@ -121,10 +122,17 @@ def _for_strangers(request: HttpRequest, invitation: Invitation) -> HttpResponse
     return render(request, "studies/invited.html", context, status=422 if request.method == "POST" else 200)
 
 
-def _joined(request: HttpRequest, invitation: Invitation, effect: Effect) -> HttpResponse:
+def _joined(request: HttpRequest, invitation: Invitation, user: User, effect: Effect) -> HttpResponse:
     request.session.pop(OPENED, None)
     if effect == Effect.NOTHING:
         messages.info(request, _("You take part in this study already. The invitation stays good for somebody else."))
     else:
-        messages.success(request, _("Welcome to %(study)s.") % {"study": invitation.study})
-    return redirect("studies:overview", slug=invitation.study.slug)
+        messages.success(request, _("Welcome. You take part in “%(study)s” now.") % {"study": invitation.study})
+    return redirect(_way_in(invitation, user))
+
+
+def _way_in(invitation: Invitation, user: User) -> str:
+    """Who was invited to rate begins where one rates: the instructions stand there."""
+    rates = invitation.study.raters.filter(user=user, left_at=None).exists()
+    page = "rating:start" if rates and invitation.role == MemberRole.RATER else "studies:overview"
+    return reverse(page, args=[invitation.study.slug])
