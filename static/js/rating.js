@@ -6,7 +6,7 @@
   const TYPING_PAUSE = 800; // ms
   const LISTED = 6; // scales named in a notice
   const stateBox = document.getElementById("save-state");
-  const stateText = stateBox.querySelector(".save-state__text");
+  const stateText = stateBox.querySelector("[data-save-text]");
   const retry = document.getElementById("retry");
   const LEVELS = { saved: "saved", saving: "saving", unsaved: "unsaved", offline: "unsaved" };
   let pending = null; // the act that waits until everything is saved

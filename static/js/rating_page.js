@@ -32,7 +32,7 @@ window.AccordRating = (function () {
       card,
       radios,
       label: card.querySelector(".scale-card__label").textContent,
-      name: card.querySelector(".scale-card__name").textContent,
+      name: card.querySelector("[data-scale-name]").textContent,
       refusal: card.querySelector(".scale-card__error")?.textContent || "",
       points: radios.map((radio) => radio.value).filter((value) => value !== "cannot-tell"),
       comment: card.querySelector(`[name="comment-${pk}"]`),
