@@ -522,3 +522,26 @@ def test_a_step_of_setting_up_leads_to_where_it_is_done(sign_in, rosa, grief):
     text = sign_in(rosa).get(reverse("studies:overview", args=["grief"])).text
     for place in ("/studies/grief/people/invite/", "/studies/grief/settings/#texts-heading", "#blocks"):
         assert f'<a href="{place}">' in text
+
+
+def test_a_dataset_leads_to_a_new_study_of_it_and_to_ones_own_drafts(sign_in, rosa, otto, letters, grief, strangers):
+    Study.objects.update(status=StudyStatus.DRAFT)
+    client = sign_in(rosa)
+    page = client.get(reverse("corpus:dataset", args=["letters"]))
+    assert f"{reverse('studies:new')}?dataset=letters" in page.text
+    assert f"{address('block-new', grief)}?dataset=letters" in page.text
+    assert address("block-new", strangers) not in page.text
+    assert "of the dataset Letters" in client.get(reverse("studies:new"), {"dataset": "letters"}).text
+    made = client.post(f"{reverse('studies:new')}?dataset=letters", {"title": "Again"})
+    assert made.url == "/studies/again/blocks/new/?dataset=letters"
+    assert client.get(made.url).status_code == 200
+
+
+def test_a_foreign_dataset_leads_nowhere(sign_in, rosa, strangers):
+    made = sign_in(rosa).post(f"{reverse('studies:new')}?dataset=diaries", {"title": "Again"})
+    assert made.url == "/studies/again/"
+
+
+def test_an_active_study_is_no_place_for_a_dataset(sign_in, rosa, letters, grief):
+    page = sign_in(rosa).get(reverse("corpus:dataset", args=["letters"]))
+    assert "that you are setting up" not in page.text

@@ -12,6 +12,7 @@ from apps.accounts.models import User
 from apps.corpus.models import Conversation, Dataset
 
 STUDIES_SHOWN = 20
+DRAFTS_OFFERED = 10
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,12 @@ class Usage:
         return len(self.studies) + self.others
 
 
+def drafts_of(*, user: User) -> list[Any]:
+    """The drafts that the person may give a block of a dataset, the latest changed first; ten at most."""
+    drafts = _studies().managed_by(user).filter(status="draft")
+    return list(drafts.order_by("-updated_at", "pk")[:DRAFTS_OFFERED])
+
+
 def usage_of_dataset(*, dataset: Dataset, user: User) -> Usage:
     return _usage(dataset.blocks.all(), user)
 
@@ -35,7 +42,12 @@ def usage_of_conversation(*, conversation: Conversation, user: User) -> Usage:
 
 
 def _usage(blocks: QuerySet[Any], user: User) -> Usage:
-    studies = blocks.model._meta.get_field("study").related_model._default_manager
+    studies = _studies()
     used_by = {"pk__in": blocks.order_by().values("study")}
     known = list(studies.readable_by(user).filter(**used_by)[:STUDIES_SHOWN])
     return Usage(known, studies.filter(**used_by).count() - len(known))
+
+
+def _studies() -> Any:
+    block = Dataset._meta.get_field("blocks").related_model
+    return block._meta.get_field("study").related_model._default_manager  # type: ignore[union-attr]

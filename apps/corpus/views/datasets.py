@@ -12,6 +12,7 @@ from apps.accounts.access import PersonRequest, researcher_required
 from apps.common.htmx import render_page_or_partial
 from apps.corpus.forms.search import ConversationSearchForm
 from apps.corpus.models import Dataset, SpeakerRole
+from apps.corpus.services.usage import drafts_of
 
 DATASETS_ON_A_PAGE = 25
 CONVERSATIONS_ON_A_PAGE = 50
@@ -39,6 +40,7 @@ def dataset_detail(request: PersonRequest, slug: str) -> HttpResponse:
         "dataset": dataset,
         "can_edit": dataset.is_editable_by(request.user),
         "search": search,
+        "drafts": drafts_of(user=request.user),
         "sought": sought,
         "page_obj": page,
         # Most files have neither: no empty columns.

@@ -9,11 +9,13 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from apps.accounts.access import PersonRequest, researcher_required
 from apps.common.htmx import render_page_or_partial
+from apps.corpus.models import Dataset
 from apps.studies.access import managed_study, readable_study
 from apps.studies.forms.setup import AboutForm, CopyForm, NewStudyForm, OptionsForm, SeedForm, TextsForm, TypedNameForm
 from apps.studies.models import Study, StudyStatus
@@ -30,7 +32,9 @@ NO_FORMS: Mapping[str, forms.BaseForm] = MappingProxyType({})
 @researcher_required
 @SHOWS_AND_TAKES
 def study_new(request: PersonRequest) -> HttpResponse:
+    """With `?dataset=` the way leads on to a first block of that dataset."""
     form = NewStudyForm(request.POST or None)
+    dataset = Dataset.objects.visible_to(request.user).filter(slug=request.GET.get("dataset", "")).first()
     if request.method == "POST" and form.is_valid():
         try:
             study = create_study(owner=request.user, **form.cleaned_data)
@@ -38,8 +42,10 @@ def study_new(request: PersonRequest) -> HttpResponse:
             form.add_error("slug", str(problem))
         else:
             messages.success(request, _("The study is made. It is a draft: raters see nothing of it yet."))
+            if dataset is not None:
+                return redirect(f"{reverse('studies:block-new', args=[study.slug])}?dataset={dataset.slug}")
             return redirect("studies:overview", slug=study.slug)
-    return render(request, "studies/study_new.html", {"form": form}, status=_status(request))
+    return render(request, "studies/study_new.html", {"form": form, "dataset": dataset}, status=_status(request))
 
 
 @login_required
