@@ -12,6 +12,7 @@ urlpatterns = [
     path("uploads/", uploads.upload_list, name="uploads"),
     path("uploads/<int:pk>/", uploads.upload_check, name="upload-check"),
     path("uploads/<int:pk>/reading/", uploads.upload_reading, name="upload-reading"),
+    path("uploads/<int:pk>/replace/", uploads.upload_replace, name="upload-replace"),
     path("uploads/<int:pk>/import/", uploads.upload_import, name="upload-import"),
     path("uploads/<int:pk>/discard/", uploads.upload_discard, name="upload-discard"),
     path("uploads/<int:pk>/mappings/", saved_mappings.mapping_keep, name="mapping-keep"),

@@ -56,6 +56,7 @@ NO_PAGES = {
     "corpus:upload-discard",
     "corpus:upload-import",
     "corpus:upload-reading",
+    "corpus:upload-replace",
     "common:job-cancel",
     "common:readyz",
     "frameworks:yaml",

@@ -40,7 +40,7 @@ def test_a_wrong_guess_is_corrected_and_the_import_followed_to_its_end(open_page
     hand_in(page)
     expect(page.get_by_label("What question means")).to_have_value("post")
     # No column is called an id: nothing can be imported yet.
-    expect(page.get_by_role("alert")).to_contain_text("No column is mapped to the field id.")
+    expect(page.get_by_role("alert")).to_contain_text("No column means “Conversation id” yet")
     expect(page.get_by_role("button", name="Import the conversations")).to_be_disabled()
     page.get_by_label("What nr means").select_option("Conversation id")
     transcripts = page.locator(".transcript").first
@@ -106,7 +106,7 @@ def test_a_mapping_is_kept_and_used_on_the_next_file(open_page, rosa):
     page.get_by_role("button", name="Keep", exact=True).click()
     expect(page.get_by_text("The mapping is kept as “Survey”.")).to_be_visible()
     hand_in(page, name="next.csv")
-    expect(page.get_by_role("alert")).to_contain_text("No column is mapped to the field id.")
+    expect(page.get_by_role("alert")).to_contain_text("No column means “Conversation id” yet")
     page.get_by_role("button", name="Use Survey").click()
     expect(page.get_by_label("What nr means")).to_have_value("id")
     expect(page.get_by_role("button", name="Import the conversations")).to_be_enabled()

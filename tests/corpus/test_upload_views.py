@@ -38,7 +38,7 @@ def pages_of(upload: ConversationUpload, dataset: Dataset) -> list[str]:
 def acts_of(upload: ConversationUpload) -> list[str]:
     saved = SavedMapping.objects.get_or_create(owner=upload.owner, name="plain", defaults={"mapping": {}})[0]
     return [
-        *(url(name, upload) for name in ("upload-reading", "upload-import", "mapping-keep")),
+        *(url(name, upload) for name in ("upload-reading", "upload-replace", "upload-import", "mapping-keep")),
         url("mapping-use", upload, saved.pk),
         url("mapping-delete", upload, saved.pk),
         url("upload-discard", upload),
@@ -212,7 +212,6 @@ def test_the_check_page_shows_columns_guess_and_conversations(client, talks):
 
 def test_an_update_keeps_the_mapping_and_shows_the_preview_anew(client):
     upload = hand_in(client, TURNS)
-    assert client.get(url("upload-check", upload)).context["preview"].fault
     sent = means(client, upload, nr="id", who="speaker", body="text", mood="factor.feeling")
     assert client.post(url("upload-check", upload), sent)["Location"] == url("upload-check", upload)
     look = client.get(url("upload-check", upload))
@@ -301,11 +300,10 @@ def test_the_clean_up_of_commas_is_offered_only_where_it_is_found(client, talks)
     assert "Text before the clean-up" in page
 
 
-def test_a_missing_column_lists_the_headers_seen(client):
+def test_a_missing_column_keeps_a_file_from_being_imported(client):
     upload = hand_in(client, "nr;body\n1;hello\n")
     page = client.get(url("upload-check", upload)).content.decode()
-    assert "No column is mapped to the text." in page
-    assert "The headers are: nr, body." in page
+    assert "No column means “Conversation id” and “Speaker” yet" in page
     assert "disabled" in page
     assert client.post(url("upload-import", upload), shown(client, upload)).status_code == 422
 
@@ -320,7 +318,7 @@ def test_problems_of_the_first_rows_are_listed_with_row_and_field(client):
     upload = hand_in(client, "id,post,reply\n1,a,b\n2,,b\n,x,y\n")
     page = client.get(url("upload-check", upload)).content.decode()
     assert "2 problems" in page
-    assert '<td class="number" data-label="Row">3</td><td data-label="Field">post</td><td>is empty' in page
+    assert '<td class="number" data-label="Row">3</td><td data-label="Field">Post</td><td>is empty' in page
     assert "As it stands it would be refused" in page
 
 
@@ -405,7 +403,7 @@ def test_the_mapping_stays_where_the_columns_do_and_is_guessed_anew_where_not(cl
     client.post(url("upload-reading", upload), {"encoding": "cp1252", "format": "tsv"})
     upload.refresh_from_db()
     assert (upload.mapping, upload.format) == ({}, "tsv")
-    assert "The headers are: id;post;reply." in client.get(url("upload-check", upload)).content.decode()
+    assert "Nothing could be guessed" in client.get(url("upload-check", upload)).content.decode()
 
 
 def test_utf_16_chosen_for_a_file_that_is_not_is_told_and_can_be_taken_back(client, talks):
@@ -438,7 +436,8 @@ def test_a_mapping_is_kept_used_on_the_next_file_and_deleted(client, rosa):
     assert client.get(url("upload-check", following)).context["preview"].fault == ""
     client.post(url("mapping-delete", following, saved.pk))
     assert not SavedMapping.objects.exists()
-    assert run_import(client, following).state == JobState.DONE
+    sent = shown(client, following, others_are_other="on")
+    assert run_import(client, following, sent).state == JobState.DONE
     assert sorted(stored()) == ["a", "b"]
 
 

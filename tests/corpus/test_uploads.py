@@ -66,7 +66,7 @@ def test_case_3_ids_and_texts_stay_text_and_empty_text_is_a_problem(client):
     job = imported(client, "id,post,reply\n001,N/A,None\n20241031124050492385,null,x\n3,,y\n")
     assert job.state == JobState.FAILED
     assert job.message.startswith("Nothing was stored: 1 problem.")
-    assert job.problems == ["row 4, post: is empty; expected text"]
+    assert job.problems == ["row 4, Post: is empty; expected text"]
     assert not Dataset.objects.exists()
     job = imported(client, "id,post,reply\n001,N/A,None\n20241031124050492385,null,x\n")
     assert stored() == {"001": ["N/A", "None"], "20241031124050492385": ["null", "x"]}
@@ -87,18 +87,18 @@ def test_case_4_a_conflict_is_listed_and_refuses_unless_it_is_to_be_left_out(cli
     job = imported(client, "id,post,reply\n7,B,x\n8,C,y\n")
     assert (job.state, job.n_problems) == (JobState.FAILED, 1)
     assert job.message.startswith("Nothing was stored: 1 conflict.")
-    assert job.problems == ["row 2, id: 7 is in the dataset already with other content"]
+    assert job.problems == ["row 2, Conversation id: 7 is in the dataset already with other content"]
     assert sorted(stored()) == ["7"]
     job = imported(client, "id,post,reply\n7,B,x\n8,C,y\n", skip_problem_rows="on")
     assert job.message == "1 conversation added, 0 were there already, 1 conflict."
-    assert job.problems == ["row 2, id: 7 is in the dataset already with other content"]
+    assert job.problems == ["row 2, Conversation id: 7 is in the dataset already with other content"]
     assert stored() == {"7": ["A", "x"], "8": ["C", "y"]}
 
 
 def test_case_4_two_ids_with_the_same_content_are_worth_knowing(client):
     job = imported(client, "id,post,reply\n1,a,b\n2,a,b\n")
     assert (job.state, job.result["warnings"]) == (JobState.DONE, 1)
-    assert job.result["worth knowing"] == "row 3, id: 2 has the same content as 1"
+    assert job.result["worth knowing"] == "row 3, Conversation id: 2 has the same content as 1"
 
 
 def test_case_5_a_bad_byte_far_down_stores_nothing_also_when_it_is_tried_again(client):
@@ -129,7 +129,7 @@ def test_case_5_problems_below_the_preview_refuse_the_file_and_the_good_rows_can
     assert client.get(url("upload-check", upload)).context["preview"].problems.total == 0
     job = run_import(client, upload)
     assert (job.state, job.n_problems) == (JobState.FAILED, 5)
-    assert job.problems[0] == "row 501, post: is empty; expected text"
+    assert job.problems[0] == "row 501, Post: is empty; expected text"
     assert not Conversation.objects.exists()
     job = run_import(client, upload, shown(client, upload, skip_problem_rows="on"))
     assert job.message == "2495 conversations added, 0 were there already, 0 conflicts, 5 problems left out."
@@ -212,7 +212,7 @@ def test_case_8_labels_that_the_check_page_did_not_list_stop_the_import_once(cli
     upload.refresh_from_db()
     form = client.get(url("upload-check", upload)).context["form"]
     assert [row.label for row in form.speaker_rows()] == ["user", "Peer 3", "Anna"]
-    job = run_import(client, upload, shown(client, upload, role_1="supporter"))
+    job = run_import(client, upload, shown(client, upload, role_1="supporter", role_2="other"))
     assert job.state == JobState.DONE
     assert set(Turn.objects.filter(text="late").values_list("speaker", "role")) == {
         ("Peer 3", "supporter"),
@@ -242,7 +242,7 @@ def test_the_job_of_a_discarded_upload_leads_nowhere(client):
     assert url("upload-check", upload) in client.get(f"/jobs/{job.pk}/").content.decode()
     client.post(url("upload-discard", upload))
     page = client.get(f"/jobs/{job.pk}/").content.decode()
-    assert "row 2, post: is empty; expected text" in page
+    assert "row 2, Post: is empty; expected text" in page
     assert url("upload-check", upload) not in page
 
 

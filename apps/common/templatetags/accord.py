@@ -1,9 +1,11 @@
 """Tags that every page may use."""
 
+import re
 from collections.abc import ItemsView, Mapping
 from typing import Any
 
 from django import template
+from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
 from apps.common.markdown import render_markdown
@@ -30,3 +32,10 @@ def pairs(mapping: Mapping[str, Any]) -> ItemsView[str, Any]:
     `mapping.items` in a template would give the value under a name "items", where there is one.
     """
     return mapping.items()
+
+
+@register.filter
+def breakable(name: str) -> SafeString:
+    """A name from a file, which a line may break after an underscore, a dot or a hyphen, and nowhere else."""
+    parts = re.split(r"(?<=[_.\-])(?=[^_.\-])", name)
+    return mark_safe("<wbr>".join(escape(part) for part in parts))  # noqa: S308 - every part is escaped

@@ -10,6 +10,7 @@ from django.forms import BoundField
 from django.utils.datastructures import MultiValueDict
 from django.utils.translation import gettext_lazy as _
 
+from apps.corpus.field_labels import FIELD_LABELS, field_label
 from apps.corpus.models import SpeakerRole
 from apps.corpus.parsing.mapping import ABOUT_FIELDS, CONSTANT_FIELDS, FIELDS, NAMED_FIELDS, ColumnMapping
 from apps.corpus.parsing.preview import SpeakerPreview
@@ -24,22 +25,6 @@ MAX_NAMED_CONSTANTS = 30
 NAME_LENGTH = 100
 UNUSED = "unused"
 
-FIELD_LABELS = {
-    "id": _("Conversation id"),
-    "turn_index": _("Number of the turn"),
-    "speaker": _("Speaker"),
-    "text": _("Text of the turn"),
-    "post": _("Post"),
-    "reply": _("Reply"),
-    "transcript": _("Whole transcript"),
-    "messages": _("Chat messages"),
-    "title": _("Title"),
-    "language": _("Language"),
-    "reference": _("Reference answer"),
-    "belief": _("Belief the seeker states"),
-    "pair": _("Pair"),
-    "parent": _("Derived from"),
-}
 MEANINGS: list[Any] = [
     ("", _("Other column")),
     ("id", FIELD_LABELS["id"]),
@@ -51,7 +36,7 @@ MEANINGS: list[Any] = [
     (UNUSED, _("Not used")),
 ]
 ROLE_CHOICES = [
-    ("", _("Other (not known yet)")),
+    ("", _("Not known yet: choose")),
     (SpeakerRole.SEEKER, SpeakerRole.SEEKER.label),
     (SpeakerRole.SUPPORTER, SpeakerRole.SUPPORTER.label),
     (SpeakerRole.SYSTEM, _("System, not shown to raters")),
@@ -108,6 +93,11 @@ class MappingForm(forms.Form):
         label=_("Leave out rows with problems, and store the others"),
         required=False,
         help_text=_("Otherwise one problem anywhere in the file refuses it as a whole."),
+    )
+    others_are_other = forms.BooleanField(
+        label=_("Import every speaker without a role as Other"),
+        required=False,
+        help_text=_("Raters then see the label beside the word Other."),
     )
 
     def __init__(
@@ -325,10 +315,8 @@ def _effective(speaker: SpeakerPreview, given: dict[str, str]) -> str:
 
 
 def _twice(field: str, first: str, second: str) -> str:
-    kind, dot, name = field.partition(".")
-    label = f"{FIELD_LABELS.get(kind, kind)} {name}".strip() if dot else str(FIELD_LABELS[field])
     return _("“%(first)s” and “%(second)s” both mean: %(field)s. Choose one of them.") % {
         "first": first,
         "second": second,
-        "field": label,
+        "field": field_label(field),
     }

@@ -46,17 +46,37 @@ ENCODINGS = [
 FORMATS = [(str(name), name.upper()) for name in Format]
 
 
-class UploadForm(forms.Form):
-    """A file, and the dataset it goes into: one that is there, or a new one.
-
-    With `dataset` given, the file is for that one, and nothing else is asked.
-    """
+class FileForm(forms.Form):
+    """A file of conversations, whatever is to be made of it."""
 
     file = forms.FileField(
         label=_("File"),
         help_text=_("CSV, TSV, JSON Lines, JSON, XLSX or Parquet. Click to choose it, or drop it here."),
         widget=forms.FileInput(attrs={"accept": ACCEPTED, "class": "file-drop"}),
     )
+
+    def clean_file(self) -> "UploadedFile[Any]":
+        """Refuses at once what can never be read; an encoding can still be chosen on the next page."""
+        upload: UploadedFile[Any] = self.cleaned_data["file"]
+        if upload.size is not None and upload.size > settings.UPLOAD_MAX_BYTES:
+            limit = filesizeformat(settings.UPLOAD_MAX_BYTES)
+            raise forms.ValidationError(_("The file is too large: at most %(limit)s.") % {"limit": limit})
+        try:
+            open_table(cast(BinaryIO, upload.file))
+        except EncodingError:
+            pass
+        except FileError as error:
+            raise forms.ValidationError(str(error)) from None
+        upload.seek(0)
+        return upload
+
+
+class UploadForm(FileForm):
+    """A file, and the dataset it goes into: one that is there, or a new one.
+
+    With `dataset` given, the file is for that one, and nothing else is asked.
+    """
+
     dataset = forms.ModelChoiceField(
         label=_("Into"),
         queryset=Dataset.objects.none(),
@@ -101,21 +121,6 @@ class UploadForm(forms.Form):
             return
         choices = self.fields["dataset"]
         choices.queryset = Dataset.objects.editable_by(user).filter(frozen_at=None)  # type: ignore[attr-defined]
-
-    def clean_file(self) -> "UploadedFile[Any]":
-        """Refuses at once what can never be read; an encoding can still be chosen on the next page."""
-        upload: UploadedFile[Any] = self.cleaned_data["file"]
-        if upload.size is not None and upload.size > settings.UPLOAD_MAX_BYTES:
-            limit = filesizeformat(settings.UPLOAD_MAX_BYTES)
-            raise forms.ValidationError(_("The file is too large: at most %(limit)s.") % {"limit": limit})
-        try:
-            open_table(cast(BinaryIO, upload.file))
-        except EncodingError:
-            pass
-        except FileError as error:
-            raise forms.ValidationError(str(error)) from None
-        upload.seek(0)
-        return upload
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data

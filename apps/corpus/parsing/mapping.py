@@ -37,6 +37,30 @@ NAME_SHOWN = 60
 ROLES = (*Role, NOT_A_SPEAKER)
 
 
+class MappingError(FileError):
+    """The fields of a mapping do not fit together, or not the file. The message names them as commands do.
+
+    For pages, which call fields otherwise: `missing` fields have no column (of an unknown shape: none holds a text),
+    `clashing` ones belong to different shapes, or to none where the dataset is `without_text`; `absent` columns are
+    not in the file.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        missing: Iterable[str] = (),
+        clashing: Iterable[str] = (),
+        absent: Iterable[str] = (),
+        shape: Shape | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.missing = tuple(missing)
+        self.clashing = tuple(clashing)
+        self.absent = tuple(absent)
+        self.shape = shape
+
+
 @dataclass(frozen=True)
 class ColumnMapping:
     """What is taken from where.
@@ -56,19 +80,27 @@ class ColumnMapping:
 
     @property
     def shape(self) -> Shape:
-        """Raises FileError where the fields belong to no shape or to several."""
+        """Raises MappingError where the fields belong to no shape or to several."""
         named = {name: SHAPE_OF_FIELD[name] for name in (*self.mapped(), *self.constants) if name in SHAPE_OF_FIELD}
         shapes = set(named.values())
         if len(shapes) > 1:
-            raise FileError(
-                f"The fields {', '.join(sorted(named))} belong to different shapes. Map one of: {describe_shapes()}."
+            raise MappingError(
+                f"The fields {', '.join(sorted(named))} belong to different shapes. Map one of: {describe_shapes()}.",
+                clashing=named,
             )
         if self.without_text:
             if shapes:
-                raise FileError(f"A dataset without text has no field {', '.join(sorted(named))}.")
+                raise MappingError(
+                    f"A dataset without text has no field {', '.join(sorted(named))}.",
+                    clashing=named,
+                    shape=Shape.NO_TEXT,
+                )
             return Shape.NO_TEXT
         if not shapes:
-            raise FileError(f"No column is mapped to the text. Map one of: {describe_shapes()}.")
+            missing = [] if "id" in self.mapped() else ["id"]
+            raise MappingError(
+                f"No column is mapped to the text. Map one of: {describe_shapes()}.", missing=[*missing, "text"]
+            )
         return shapes.pop()
 
     def mapped(self) -> dict[str, str]:
@@ -85,7 +117,7 @@ class ColumnMapping:
         return [name for name in self.required() if name not in self.mapped() and name not in self.constants]
 
     def check_columns(self, headers: Iterable[str], *, may_come_later: bool = False) -> None:
-        """Raises FileError that lists the headers seen where a mapped column or a required field is missing.
+        """Raises MappingError that lists the headers seen where a mapped column or a required field is missing.
 
         `may_come_later`: the headers are the keys of the first records only, so a column that is not required may
         still be met.
@@ -93,19 +125,28 @@ class ColumnMapping:
         seen = list(headers)
         try:
             required = self.required()
-        except FileError as problem:
-            raise FileError(f"{problem} The headers are: {listed(seen)}.") from None
+        except MappingError as problem:
+            problem.args = (f"{problem} The headers are: {listed(seen)}.",)
+            raise
         absent = [
-            f"{column} (for {name})"
+            (name, column)
             for name, column in self.mapped().items()
             if column not in seen and (name in required or not may_come_later)
         ]
         if absent:
             word = "column" if len(absent) == 1 else "columns"
-            raise FileError(f"The file has no {word} {', '.join(absent)}. Its headers are: {listed(seen)}.")
+            named = ", ".join(f"{column} (for {name})" for name, column in absent)
+            raise MappingError(
+                f"The file has no {word} {named}. Its headers are: {listed(seen)}.",
+                absent=[column for _, column in absent],
+            )
         if missing := self.missing():
             word = "field" if len(missing) == 1 else "fields"
-            raise FileError(f"No column is mapped to the {word} {', '.join(missing)}. The headers are: {listed(seen)}.")
+            raise MappingError(
+                f"No column is mapped to the {word} {', '.join(missing)}. The headers are: {listed(seen)}.",
+                missing=missing,
+                shape=self.shape,
+            )
 
     def with_columns(self, columns: dict[str, str]) -> "ColumnMapping":
         return replace(self, columns=self.columns | columns)

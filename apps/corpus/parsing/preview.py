@@ -1,6 +1,7 @@
 """The first rows of a file as they would be imported: what a person checks, and corrects, before the import."""
 
-from collections import Counter
+from collections import Counter, deque
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
@@ -51,9 +52,11 @@ class SpeakerPreview:
 class Preview:
     """The first 200 rows under a mapping.
 
-    `fault` says why the file cannot be imported as it stands, "" where it can; `is_cut` whether there are more rows.
-    `conversations` are the first five; `speakers` (the commonest first) and `rows_with_comma_mark` count within the
-    rows seen; `sampled` are the rows the columns were counted in.
+    `fault` says why the file cannot be imported as it stands, "" where it can, and `error` is what was raised;
+    `is_cut` tells whether there are more rows.
+    `conversations` are the first five of `n_conversations`; `speakers` (the commonest first) and
+    `rows_with_comma_mark` count within the rows seen. `sampled` are the rows looked at, those that cannot be read
+    included; the columns were counted in the others.
     """
 
     format: str
@@ -62,10 +65,12 @@ class Preview:
     columns: list[ColumnPreview]
     mapping: ColumnMapping
     fault: str = ""
+    error: FileError | None = None
     is_cut: bool = False
     rows: int = 0
     sampled: int = 0
     conversations: list[ConversationRecord] = field(default_factory=list)
+    n_conversations: int = 0
     problems: Findings[Problem] = field(default_factory=Findings)
     notices: Findings[Notice] = field(default_factory=Findings)
     speakers: list[SpeakerPreview] = field(default_factory=list)
@@ -83,20 +88,34 @@ def preview_table(table: Table, mapping: ColumnMapping | None = None) -> Preview
     """The same for a file that is open already, and not yet read."""
     guessed = guess_mapping(table.columns, table.sample, mapping or ColumnMapping())
     columns = [_column(name, table.sample) for name in table.columns]
-    seen = Preview(table.format, table.encoding, table.delimiter, columns, guessed, sampled=len(table.sample))
+    seen = Preview(table.format, table.encoding, table.delimiter, columns, guessed)
+    seen.sampled = len(table.sample) + len(table.unreadable)
     table.cut(SAMPLE_ROWS)
     try:
         reader = ConversationReader(table, mapping=guessed)
         _read(reader, seen)
     except FileError as problem:
-        seen.fault = str(problem)
+        seen.fault, seen.error = str(problem), problem
+        _look_on(table, seen)
     seen.is_cut = table.is_cut
     return seen
+
+
+def _look_on(table: Table, seen: Preview) -> None:
+    """Where nothing could be made of the rows: which of them cannot be read whatever the columns mean."""
+    if not seen.problems.total:
+        for found in table.unreadable:
+            if isinstance(found, Problem):
+                seen.problems.add(found)
+    # The end of the first rows tells whether there are more of them; what is wrong there has been said.
+    with suppress(FileError):
+        deque(table.rows, maxlen=0)
 
 
 def _read(reader: ConversationReader, seen: Preview) -> None:
     for found in reader:
         if isinstance(found, ConversationRecord):
+            seen.n_conversations += 1
             if len(seen.conversations) < CONVERSATIONS_SHOWN:
                 seen.conversations.append(found)
         elif isinstance(found, Problem):

@@ -7,6 +7,7 @@ from itertools import chain, pairwise
 from typing import Any, BinaryIO
 
 from apps.corpus.parsing.cells import CellError, as_metadata, as_text, has_lost_digits
+from apps.corpus.parsing.doubts import Doubts
 from apps.corpus.parsing.formats import Format
 from apps.corpus.parsing.grouping import Gatherer, Group, TurnRow
 from apps.corpus.parsing.guessing import guess_mapping
@@ -44,8 +45,8 @@ class ConversationReader:
 
     Making it completes the mapping by guessing; iterating, once, yields a ConversationRecord for each good
     conversation, a Problem for each fault (a LateRow takes a conversation back) and a Notice for what is worth
-    knowing. The last notices are those on unknown speakers and on `_comma_`. Raises FileError, on making or while
-    reading, where the file is unusable.
+    knowing. The last notices are those on unknown speakers, on `_comma_` and on the file as a whole. Raises FileError,
+    on making or while reading, where the file is unusable.
     """
 
     def __init__(self, table: Table, *, name: str = "", mapping: ColumnMapping | None = None) -> None:
@@ -55,6 +56,7 @@ class ConversationReader:
         self.mapping = guess_mapping(table.columns, table.sample, mapping or ColumnMapping())
         self.mapping.check_columns(table.columns, may_come_later=self._is_json)
         self.maker = TurnMaker(self.mapping)
+        self.doubts = Doubts(self.mapping.shape)
         self.rows = 0
         self._used = set(self.mapping.mapped().values())
         self._unkept = self._used.union(self.mapping.left_out)
@@ -204,6 +206,7 @@ class ConversationReader:
             return
         if not external_id:
             record.external_id = record.content_hash[:HASH_ID_LENGTH]
+        self.doubts.add(record)
         yield record
 
     def _external_id(self, row: Row, faults: list[Problem], *, may_be_missing: bool = False) -> str:
@@ -297,3 +300,4 @@ class ConversationReader:
         if rows and not self.mapping.clean_commas:
             message = f"{COMMA_MARK} stands in {rows} rows; it is left as it is unless commas are cleaned"
             yield Hint(None, "text", message, self.name)
+        yield from self.doubts.notices(self.name)

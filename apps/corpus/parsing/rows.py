@@ -2,7 +2,7 @@
 
 import io
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from itertools import chain, islice
 from typing import BinaryIO
@@ -22,7 +22,8 @@ SNIFFED_CHUNKS = 1
 class Table:
     """An opened file. `columns` are its headers; of JSON, the keys of its first 200 records.
 
-    `rows` may be read once. `delimiter` and `encoding` are empty where there is none.
+    `rows` may be read once; `sample` are those among the first 200 that can be read, `unreadable` says what is wrong
+    with the others. `delimiter` and `encoding` are empty where there is none.
     """
 
     format: Format
@@ -32,6 +33,7 @@ class Table:
     encoding: str = ""
     delimiter: str = ""
     is_cut: bool = False
+    unreadable: list[Finding] = field(default_factory=list)
 
     def cut(self, rows: int) -> None:
         """Read no further than the first so many rows. `is_cut` tells afterwards whether there were more."""
@@ -100,8 +102,8 @@ def _open_binary(file: BinaryIO, format: Format) -> Table:
         source = import_module("apps.corpus.parsing.workbook").WorkbookRows(file)
     else:
         source = import_module("apps.corpus.parsing.columnar").ParquetRows(file)
-    rows, sample = _sampled(source)
-    return Table(format, source.columns, rows, sample)
+    rows, sample, unreadable = _sampled(source)
+    return Table(format, source.columns, rows, sample, unreadable=unreadable)
 
 
 def _open_text(file: BinaryIO, encoding: str, asked: Format | None) -> Table:
@@ -112,14 +114,14 @@ def _open_text(file: BinaryIO, encoding: str, asked: Format | None) -> Table:
     chunks = text_chunks(file, encoding)
     if format in (Format.JSON, Format.JSONL):
         source = read_json(chunks) if format is Format.JSON else read_json_lines(text_lines(chunks))
-        rows, sample = _sampled(source)
+        rows, sample, unreadable = _sampled(source)
         columns = list(dict.fromkeys(name for row in sample for name in row.values))
-        return Table(format, columns, rows, sample, encoding)
+        return Table(format, columns, rows, sample, encoding, unreadable=unreadable)
     delimiter = "\t" if asked is Format.TSV else sniff_delimiter(beginning)
     delimited = DelimitedRows(text_lines(chunks), delimiter)
-    rows, sample = _sampled(delimited)
+    rows, sample, unreadable = _sampled(delimited)
     told = Format.TSV if delimiter == "\t" else Format.CSV
-    return Table(asked or told, delimited.columns, rows, sample, encoding, delimiter)
+    return Table(asked or told, delimited.columns, rows, sample, encoding, delimiter, unreadable=unreadable)
 
 
 def _text_format(file: BinaryIO, encoding: str, beginning: str) -> Format:
@@ -132,8 +134,12 @@ def _text_format(file: BinaryIO, encoding: str, beginning: str) -> Format:
 
 def _sampled(
     source: Iterable[Row | Finding],
-) -> tuple[Iterator[Row | Finding], list[Row]]:
-    """The rows again from the first, and those among the first 200 that can be read."""
+) -> tuple[Iterator[Row | Finding], list[Row], list[Finding]]:
+    """The rows again from the first, those among the first 200 that can be read, and what is found of the others."""
     rows = iter(source)
     first = list(islice(rows, SAMPLE_ROWS))
-    return chain(first, rows), [row for row in first if isinstance(row, Row)]
+    return (
+        chain(first, rows),
+        [row for row in first if isinstance(row, Row)],
+        [row for row in first if not isinstance(row, Row)],
+    )

@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any, BinaryIO, cast
 
@@ -13,13 +14,15 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from apps.accounts.models import User
-from apps.common.models import Job
+from apps.common.models import Job, StoredFile
 from apps.common.services.files import store_file
 from apps.common.services.jobs import JobRefused, Outcome, Reporter, create_job
+from apps.corpus.field_labels import field_label
 from apps.corpus.models import ConversationUpload, Dataset
 from apps.corpus.parsing.mapping import ColumnMapping, mapping_from_json
 from apps.corpus.parsing.reading import ConversationReader
-from apps.corpus.parsing.records import FileError, Hint, text_fault
+from apps.corpus.parsing.records import FileError, Finding, Hint, text_fault
+from apps.corpus.parsing.rows import open_table
 from apps.corpus.parsing.speakers import normal
 from apps.corpus.services.freezing import DatasetFrozenError
 from apps.corpus.services.importing import ImportFollower, ImportRefusedError, ImportResult, SourceFile, import_files
@@ -63,6 +66,37 @@ def receive_upload(
             dataset_name=dataset_name,
             dataset_about=dict(about or {}),
         )
+
+
+def replace_source(*, upload: ConversationUpload, file: "UploadedFile[Any]", by: User) -> None:
+    """Another file in the place of an upload's, with the dataset and the mapping kept.
+
+    Fields whose column the new file has not are guessed anew, and so is its format. Raises FileRefused where the file
+    is empty or too large, UploadClosedError where the import has begun.
+    """
+    with transaction.atomic():
+        _update(upload)  # Refused before anything is written to disk.
+        stored = store_file(upload=file, owner=by)
+        before = upload.source
+        _update(upload, source=stored, file_name=stored.name, format="")
+        with suppress(FileError):
+            _update(upload, mapping=_refitted(upload).as_json())
+        if before is not None:
+            _delete_source(before)
+
+
+def _refitted(upload: ConversationUpload) -> ColumnMapping:
+    """The mapping without the columns that the file has not. Raises FileError where it cannot be read."""
+    with opened_source(upload) as file:
+        headers = open_table(file, encoding=upload.encoding or None).columns
+    mapping = mapping_of(upload)
+    columns = {name: column for name, column in mapping.columns.items() if not column or column in headers}
+    return replace(mapping, columns=columns, left_out=tuple(name for name in mapping.left_out if name in headers))
+
+
+def _delete_source(source: StoredFile) -> None:
+    source.delete()
+    transaction.on_commit(partial(source.file.storage.delete, str(source.file.name)))
 
 
 @contextmanager
@@ -162,8 +196,7 @@ def discard_upload(*, upload: ConversationUpload) -> None:
             # Its page would lead back to what is gone.
             Job.objects.filter(pk=job.pk).update(back_url="")
         if source is not None:
-            source.delete()
-            transaction.on_commit(partial(source.file.storage.delete, str(source.file.name)))
+            _delete_source(source)
 
 
 # --- The job ------------------------------------------------------------------------------------------------------
@@ -273,7 +306,7 @@ def _who_are_they(labels: Mapping[str, int]) -> str:
         named = _("%(labels)s and %(more)d more") % {"labels": named, "more": more}
     sentence = _(
         "Nothing was stored yet: below the first rows stand speaker labels that are not known: %(labels)s. They are on "
-        "the check page now: say who they are, or leave them as other, and import again."
+        "the check page now: choose a role for each, and import again."
     )
     return sentence % {"labels": named}
 
@@ -321,7 +354,12 @@ def _refusal(result: ImportResult) -> str:
 
 
 def _lines(result: ImportResult) -> list[str]:
-    return [str(finding) for finding in (*result.problems.shown, *result.conflicts.shown)]
+    return [_line(finding) for finding in (*result.problems.shown, *result.conflicts.shown)]
+
+
+def _line(finding: Finding) -> str:
+    """A finding as pages tell it: its field in the words of the check page."""
+    return str(replace(finding, field=field_label(finding.field)))
 
 
 def _n_lines(result: ImportResult) -> int:
@@ -330,7 +368,7 @@ def _n_lines(result: ImportResult) -> int:
 
 def _counts(result: ImportResult) -> dict[str, Any]:
     """The counts by name, and the first warnings in words. Hints are left out: the check page has shown them."""
-    notices = [str(notice) for notice in result.warnings.shown if not isinstance(notice, Hint)]
+    notices = [_line(notice) for notice in result.warnings.shown if not isinstance(notice, Hint)]
     total = result.warnings.total - sum(isinstance(notice, Hint) for notice in result.warnings.shown)
     counts: dict[str, Any] = result.counts() | {"warnings": total}
     if notices:

@@ -1,6 +1,6 @@
 """Uploading conversations: hand in a file, check how it is read, let a job import it. For researchers and admins."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.contrib import messages
@@ -16,13 +16,16 @@ from apps.common.htmx import render_page_or_partial, wants_partial
 from apps.common.services.files import FileRefused
 from apps.common.tasks import start_job
 from apps.corpus.excerpts import excerpt_of
+from apps.corpus.field_labels import field_label
 from apps.corpus.forms.mapping import MappingForm, MappingNameForm
-from apps.corpus.forms.uploads import ReadingForm, UploadForm
+from apps.corpus.forms.mapping_faults import fault_on_page
+from apps.corpus.forms.uploads import FileForm, ReadingForm, UploadForm
 from apps.corpus.models import ConversationUpload, Dataset, SpeakerRole
+from apps.corpus.parsing.doubts import NO_SUPPORTER
 from apps.corpus.parsing.guessing import guess_mapping
 from apps.corpus.parsing.mapping import ColumnMapping
 from apps.corpus.parsing.preview import Preview, SpeakerPreview, preview_table
-from apps.corpus.parsing.records import EncodingError, FileError, Hint
+from apps.corpus.parsing.records import EncodingError, FileError, Finding, Hint, Notice
 from apps.corpus.parsing.rows import open_table
 from apps.corpus.parsing.speakers import normal
 from apps.corpus.services.saved_mappings import offered_mappings
@@ -32,6 +35,7 @@ from apps.corpus.services.uploads import (
     mapping_of,
     opened_source,
     receive_upload,
+    replace_source,
     settle_mapping,
     settle_reading,
     start_import,
@@ -51,17 +55,21 @@ class Look:
     form: MappingForm | None = None
     error: FileError | None = None
     is_valid: bool = True
+    speakers: list[SpeakerPreview] = field(default_factory=list)
 
     @property
     def can_be_imported(self) -> bool:
         return self.preview is not None and self.is_valid and not self.preview.fault
 
     @property
-    def unknown_labels(self) -> dict[str, int]:
-        """The labels on the page that nobody has named."""
-        if self.preview is None:
-            return {}
-        return {speaker.label: speaker.count for speaker in self.preview.speakers if not speaker.is_known}
+    def unnamed(self) -> dict[str, int]:
+        """The labels on the page that nobody has given a role, each with its count."""
+        given = {normal(label) for label in self.preview.mapping.roles} if self.preview is not None else set()
+        return {
+            speaker.label: speaker.count
+            for speaker in self.speakers
+            if not speaker.is_known and normal(speaker.label) not in given
+        }
 
 
 def upload_of(request: PersonRequest, pk: int) -> ConversationUpload:
@@ -159,9 +167,35 @@ def upload_import(request: PersonRequest, pk: int) -> HttpResponse:
         return redirect("corpus:upload-check", upload.pk)
     if not look.can_be_imported:
         return check_page(request, upload, look, status=422)
-    job = start_import(upload=upload, by=request.user, labels=look.unknown_labels)
+    unnamed = look.unnamed
+    if unnamed and look.form is not None and not look.form.initial["others_are_other"]:
+        return check_page(request, upload, look, asks_roles=True, status=422)
+    job = start_import(upload=upload, by=request.user, labels=unnamed)
     start_job(job)
     return redirect("common:job", job.pk)
+
+
+@researcher_required
+@require_POST
+def upload_replace(request: PersonRequest, pk: int) -> HttpResponse:
+    """Another file in the place of this one: mended, or longer. The dataset and the mapping stay."""
+    upload = upload_of(request, pk)
+    if upload.is_running or upload.is_imported:
+        messages.warning(request, _closed())
+        return redirect("corpus:upload-check", upload.pk)
+    form = FileForm(request.POST, request.FILES, auto_id="id_new_%s")
+    if form.is_valid():
+        try:
+            replace_source(upload=upload, file=form.cleaned_data["file"], by=request.user)
+        except FileRefused as refusal:
+            form.add_error("file", str(refusal))
+        except UploadClosedError:
+            messages.warning(request, _closed())
+            return redirect("corpus:upload-check", upload.pk)
+        else:
+            messages.success(request, _("The file is replaced by %(file)s.") % {"file": upload.file_name})
+            return redirect("corpus:upload-check", upload.pk)
+    return check_page(request, upload, look_at(upload), replacing=form, status=422)
 
 
 @researcher_required
@@ -200,7 +234,8 @@ def look_at(upload: ConversationUpload, data: MultiValueDict[str, Any] | None = 
         return Look(preview, sent, is_valid=False)
     speakers = [*preview.speakers, *_listed_before(upload, preview)]
     form = MappingForm(headers=table.columns, mapping=mapping, speakers=speakers, skip_problem_rows=skip)
-    return Look(preview, form)
+    form.initial["others_are_other"] = sent is not None and sent.cleaned_data["others_are_other"]
+    return Look(preview, form, speakers=speakers)
 
 
 def _listed_before(upload: ConversationUpload, preview: Preview) -> list[SpeakerPreview]:
@@ -243,6 +278,17 @@ def _closed() -> str:
     return _("The import of this file waits, runs or is done: it is read as it was.")
 
 
+def _notices(look: Look) -> list[Notice]:
+    """Without what the page says elsewhere: unknown labels, and that none of them is the supporter yet."""
+    shown = look.preview.notices.shown if look.preview is not None else []
+    return [one for one in shown if not (isinstance(one, Hint) or (look.unnamed and one.message == NO_SUPPORTER))]
+
+
+def _named(finding: Finding) -> Finding:
+    """With its field in the words of the page."""
+    return replace(finding, field=field_label(finding.field))
+
+
 def check_page(
     request: PersonRequest,
     upload: ConversationUpload,
@@ -250,6 +296,8 @@ def check_page(
     *,
     reading: ReadingForm | None = None,
     naming: MappingNameForm | None = None,
+    replacing: FileForm | None = None,
+    asks_roles: bool = False,
     status: int = 200,
 ) -> HttpResponse:
     preview = look.preview
@@ -260,6 +308,8 @@ def check_page(
         "form": look.form,
         "reading": reading or ReadingForm(initial={"encoding": upload.encoding, "format": upload.format}),
         "naming": naming or MappingNameForm(),
+        "replacing": replacing or FileForm(auto_id="id_new_%s"),
+        "asks_roles": asks_roles,
         "likely_encoding": look.error.likely if isinstance(look.error, EncodingError) else "",
         "is_open": not (upload.is_running or upload.is_imported),
     }
@@ -271,10 +321,12 @@ def check_page(
         rows = look.form.column_rows()
         context |= {
             "columns": [(column, rows.get(column.name)) for column in preview.columns],
+            "fault": fault_on_page(preview.error),
+            "unnamed": look.unnamed,
             "excerpts": [excerpt_of(record) for record in preview.conversations],
-            "problems": preview.problems.shown[:PROBLEMS_SHOWN],
+            "problems": [_named(problem) for problem in preview.problems.shown[:PROBLEMS_SHOWN]],
             "hidden_problems": preview.problems.total - len(preview.problems.shown[:PROBLEMS_SHOWN]),
-            "notices": [one for one in preview.notices.shown if not isinstance(one, Hint)][:NOTICES_SHOWN],
+            "notices": [_named(one) for one in _notices(look)][:NOTICES_SHOWN],
             "offers_commas": bool(preview.rows_with_comma_mark) or preview.mapping.clean_commas,
             "offered": offered_mappings(owner=request.user, headers=[column.name for column in preview.columns]),
         }
