@@ -88,7 +88,7 @@ def test_a_wide_file_comes_in_by_way_of_the_check_page(hand_in, begin, sign_in, 
     page = sign_in(rosa).get(check_of(upload)).text
     assert "Read as a wide file" in page
     assert "letters-002" in page
-    assert "scale_1: 3<br>scale_2: 5" in page
+    assert "Scale 1: 3<br>Scale 2: 5" in page
     assert "Import 6 ratings" in page
     assert not Rating.objects.exists()
     job = begin(upload)
@@ -145,10 +145,10 @@ def test_case_9_every_problem_is_listed_by_row_with_what_was_expected(hand_in, s
         "row 2, value: 6 is outside the scale; expected one of 1, 2, 3, 4, 5",
         "row 4, value: 3,5 has a decimal comma, write 3.5; expected one of",
         "row 5, value: is empty; expected one of",
-        "row 6, dimension: scale_9 is no dimension of the block; expected one of scale_1, scale_2",
+        "row 6, dimension: scale_9 is no dimension of the block; expected one of Scale 1, Scale 2",
         "row 7, item: letters-009 is no conversation of the block main; expected an id such as letters-001",
-        "row 8: letters-002 on warmth-scales/scale_2 by new is 1 here but 2 in row 9; expected one value",
-        "row 9: letters-002 on warmth-scales/scale_2 by new is 2 here but 1 in row 8; expected one value",
+        "row 8: letters-002 on Scale 2 by new is 1 here but 2 in row 9; expected one value",
+        "row 9: letters-002 on Scale 2 by new is 2 here but 1 in row 8; expected one value",
     ]:
         assert line in page
     assert "Import 2 ratings" in page
@@ -158,12 +158,12 @@ def test_case_9_one_problem_refuses_the_file_unless_the_box_is_ticked(hand_in, s
     upload = hand_in(BAD, rater="new", kind="expert")
     answer = sign_in(rosa).post(start_of(upload))
     assert answer.status_code == 422
-    assert "tick that these rows are left out" in answer.text
+    assert "Nothing was imported. 7 rows have problems" in answer.text
     assert "What the columns mean" in answer.text
     assert not Job.objects.exists()
     job = begin(upload, skip=True)
     assert (job.state, job.result["added"]) == (JobState.DONE, 2)
-    assert job.message == "2 ratings are stored. 7 problems were left out."
+    assert job.message == "2 ratings are stored. 7 rows with problems were left out."
     assert (len(job.problems), job.n_problems) == (7, 7)
     assert stored("new") == {("letters-002", "scale_1"): 3, ("letters-003", "scale_2"): 4}
 
@@ -268,7 +268,8 @@ def test_a_file_of_other_headers_asks_and_takes_the_answer(hand_in, sign_in, ros
     client = sign_in(rosa)
     upload = hand_in("nr,how warm\nletters-001,3\n", rater="expert1")
     page = client.get(check_of(upload)).text
-    assert "The headers are: nr, how warm" in page
+    assert "Choose the column that holds the conversation’s id." in page
+    assert '<option value="how warm">' in page
     assert "--map" not in page
     chosen = {"map-item": "nr", "map-dimension.warmth-scales/scale_1": "how warm", "shape": "wide"}
     answer = client.post(check_of(upload), settings_of(upload, **chosen), follow=True)
@@ -284,7 +285,7 @@ def test_a_long_file_of_other_headers_is_mapped_after_saying_that_it_is_long(han
     assert 'href="?shape=long"' in client.get(check_of(upload)).text
     assert 'name="map-value"' in client.get(check_of(upload), {"shape": "long"}).text
     chosen = {"map-item": "nr", "map-rater": "who", "map-dimension": "what", "map-value": "points", "shape": "long"}
-    assert "scale_1: 4" in client.post(check_of(upload), settings_of(upload, **chosen), follow=True).text
+    assert "Scale 1: 4" in client.post(check_of(upload), settings_of(upload, **chosen), follow=True).text
 
 
 @pytest.mark.parametrize(
@@ -321,7 +322,7 @@ def test_a_column_said_to_be_none_is_not_guessed_again(hand_in, sign_in, rosa, b
 
 def test_two_columns_for_one_dimension_are_asked_about_without_the_commands_words(hand_in, sign_in, rosa):
     page = sign_in(rosa).get(check_of(hand_in("item,m_scale_1,level_scale_1\nletters-001,3,4\n", rater="expert1"))).text
-    assert "may both be warmth-scales/scale_1." in page
+    assert "The columns m_scale_1 and level_scale_1 may both be Scale 1. Choose one." in page
     assert "--map" not in page
     assert '<option value="m_scale_1">' in page
 
@@ -337,6 +338,154 @@ def test_a_file_that_is_no_longer_kept_says_so(hand_in, sign_in, rosa, begin):
     page = sign_in(rosa).get(check_of(upload)).text
     assert "The file is no longer kept here." in page
     assert "ratings.csv" in page
+
+
+# --- The summary at the top ---------------------------------------------------------------------------------------
+
+
+def summary_of(text: str) -> str:
+    """The one summary of a page, as it is marked up."""
+    assert text.count('id="summary"') == 1
+    return text.split('id="summary"')[1].split("</div>")[0]
+
+
+def test_columns_named_as_the_scales_are_called_are_understood(hand_in, begin, sign_in, rosa, grief, framework):
+    for slug, label in (("scale_1", "Emotional reactions"), ("scale_2", "Self-oriented")):
+        framework.dimensions.filter(slug=slug).update(label=label)
+    upload = hand_in("Conversation,emotional_reactions,SELF ORIENTED\nletters-001,3,4\n", rater="expert1")
+    page = sign_in(rosa).get(check_of(upload)).text
+    assert "Emotional reactions: 3<br>Self-oriented: 4" in page
+    assert "It can be imported" in summary_of(page)
+    begin(upload)
+    assert stored() == {("letters-001", "scale_1"): 3, ("letters-001", "scale_2"): 4}
+
+
+def test_a_scale_is_shown_with_its_framework_where_there_are_several(hand_in, sign_in, rosa, grief):
+    cold = make_framework("cold-scales", dimensions=1)
+    BlockFramework.objects.create(block=grief.blocks.get(), framework=cold, position=1)
+    page = sign_in(rosa).get(check_of(hand_in("item,Scale 1,scale_2\nletters-001,3,4\n", rater="expert1"))).text
+    assert "Warmth Scales: Scale 1 or Cold Scales: Scale 1. Choose it for the one it is." in summary_of(page)
+    assert 'href="#id_map-dimension.warmth-scales/scale_1"' in summary_of(page)
+    assert '<option value="scale_2" selected>' in page
+    assert "<code>warmth-scales/scale_1</code>" in page
+    page = sign_in(rosa).get(check_of(hand_in("item,Cold Scales: Scale 1\nletters-001,3\n", rater="expert1"))).text
+    assert "Cold Scales: Scale 1: 3" in page
+
+
+def test_everything_that_is_open_is_said_at_once_in_the_words_of_the_menus(hand_in, sign_in, rosa):
+    page = sign_in(rosa).get(check_of(hand_in("nr,who,how warm\nletters-001,gpt,3\n"))).text
+    summary = summary_of(page)
+    assert summary.count("<li>") == 3
+    for name in ("map-dimension.warmth-scales/scale_1", "map-item", "map-rater"):
+        assert f'href="#id_{name}"' in summary
+        assert f'id="id_{name}"' in page
+    assert "item" not in summary.replace("map-item", "")
+    assert "field" not in summary
+
+
+def test_the_summary_is_of_the_answers_that_were_just_given_and_never_of_earlier_ones(hand_in, sign_in, rosa):
+    client = sign_in(rosa)
+    upload = hand_in("nr,who,how warm\nletters-001,gpt,3\n")
+    assert "Choose the column that holds the conversation’s id." in client.get(check_of(upload)).text
+    chosen = {"map-item": "nr", "map-rater": "who", "shape": "wide"}
+    answer = client.post(check_of(upload), settings_of(upload, **chosen))
+    summary = summary_of(answer.text)
+    assert "Choose a column for one dimension at least." in summary
+    assert 'href="#id_map-dimension.warmth-scales/scale_1"' in summary
+    assert 'role="alert"' in summary
+    assert "autofocus" in summary
+    assert "conversation’s id" not in answer.text
+
+
+def test_what_was_found_before_is_not_shown_beside_answers_that_were_not_taken(hand_in, sign_in, rosa):
+    upload = hand_in(WIDE, rater="expert1")
+    answer = sign_in(rosa).post(check_of(upload), settings_of(upload, shape="wide"))
+    assert "Conversation: Choose the column that says it." in summary_of(answer.text)
+    assert "What was found" not in answer.text
+    assert "Import 6 ratings" not in answer.text
+
+
+def test_passages_without_their_values_are_asked_about_at_their_field(hand_in, sign_in, rosa):
+    upload = hand_in("item,scale_1,why\nletters-001,3,hard\n", rater="expert1")
+    scales = "warmth-scales/scale"
+    chosen = {"map-item": "item", f"map-dimension.{scales}_1": "scale_1", f"map-evidence.{scales}_2": "why"}
+    answer = sign_in(rosa).post(check_of(upload), settings_of(upload, shape="wide", **chosen))
+    assert "Choose the column of its values, too." in summary_of(answer.text)
+
+
+def test_an_import_without_the_tick_says_at_the_top_why_nothing_happened(hand_in, sign_in, rosa):
+    page = sign_in(rosa).post(start_of(hand_in(WIDE.replace("1,2", "9,8"), rater="expert1"))).text
+    summary = summary_of(page)
+    assert "Nothing was imported. 1 row has problems" in summary
+    assert 'href="#id_skip_problem_rows"' in summary
+    assert "See the 2 problems" in summary
+    assert 'id="id_skip_problem_rows"' in page.split("How it is read")[0]
+    assert "Import 4 ratings" in page.split("How it is read")[0]
+    assert "2 problems in 1 row</h2>" in page
+
+
+def test_rows_left_out_are_counted_as_rows(hand_in, begin):
+    job = begin(hand_in(WIDE.replace("1,2", "9,8"), rater="expert1"), skip=True)
+    assert job.message == "4 ratings are stored. 1 row with problems was left out, with its 2 cells."
+    assert (job.result["rows left out"], job.n_problems) == (1, 2)
+
+
+# --- Raters who are new -------------------------------------------------------------------------------------------
+
+BY_MANY = (
+    "item,rater,scale_1\nletters-001,anna,3\nletters-002,anna,4\nletters-003,anna,5\n"
+    "letters-001,ben,1\nletters-001,expert1,2\n"
+)
+
+
+def test_the_kind_of_new_raters_is_asked_once_in_plain_view(hand_in, begin, sign_in, rosa, grief):
+    client = sign_in(rosa)
+    upload = hand_in(BY_MANY)
+    page = client.get(check_of(upload)).text
+    assert "New to the study: anna, ben" in summary_of(page)
+    assert 'href="#id_kind"' in summary_of(page)
+    before = page.split("Read it in another way")[0]
+    assert "Which kind are they?" in before
+    assert page.count('id="id_kind"') == before.count('id="id_kind"') == 1
+    assert '<option value="llm">Language model</option>' in before
+    assert "say of which kind" not in page
+    assert "Import 5 ratings" not in page
+    answer = client.post(start_of(upload), {"skip_problem_rows": "on"})
+    assert (answer.status_code, Job.objects.count()) == (422, 0)
+    assert "Nothing was imported. New to the study: anna, ben" in summary_of(answer.text)
+    chosen = {"map-item": "item", "map-rater": "rater", "map-dimension.warmth-scales/scale_1": "scale_1"}
+    page = client.post(check_of(upload), settings_of(upload, kind="crowd", **chosen), follow=True).text
+    assert "Import 5 ratings" in page
+    assert '<option value="crowd" selected>Crowd</option>' in page.split("Read it in another way")[0]
+    assert begin(upload).state == JobState.DONE
+    kinds = dict(grief.raters.filter(name__in=["anna", "ben", "expert1"]).values_list("name", "kind"))
+    assert kinds == {"anna": "crowd", "ben": "crowd", "expert1": "expert"}
+
+
+def test_a_column_that_says_the_kind_leaves_nothing_to_ask(hand_in, sign_in, rosa, begin, grief):
+    upload = hand_in("item,rater,kind,scale_1\nletters-001,anna,Language model,3\n")
+    page = sign_in(rosa).get(check_of(upload)).text
+    assert "Which kind are they?" not in page
+    begin(upload)
+    assert grief.raters.get(name="anna").kind == "llm"
+
+
+def test_of_a_long_file_the_kind_of_raters_further_down_can_be_said(hand_in, sign_in, rosa, begin, monkeypatch):
+    monkeypatch.setattr(uploads, "ROWS_CHECKED", 1)
+    upload = hand_in("item,rater,scale_1\nletters-001,expert1,3\nletters-002,zoe,4\nletters-003,zoe,4\n")
+    assert "Which kind are they?" in sign_in(rosa).get(check_of(upload)).text
+    job = begin(upload)
+    assert job.problems == [
+        "row 3, rater: zoe is new to the study; say of which kind: Expert, Crowd, Language model, Self-report, "
+        "Reference, Baseline"
+    ]
+
+
+def test_a_kind_other_than_the_raters_own_is_said_at_its_field(sign_in, rosa, grief):
+    data = {"file": file_of(WIDE), "block": "main", "rater": "expert1", "kind": "llm"}
+    answer = sign_in(rosa).post(UPLOAD, data)
+    assert answer.status_code == 422
+    assert "expert1 is in the study already, as: Expert. Leave the kind empty." in answer.text
 
 
 # --- Blindness ----------------------------------------------------------------------------------------------------
@@ -367,7 +516,7 @@ def test_somebody_blind_learns_nothing_of_others_values_from_an_upload(hand_in, 
         page = sign_in(rosa).get(check_of(upload)).text
         job = begin(upload)
         result = sign_in(rosa).get(reverse("common:job", args=[job.pk])).text
-        pages.append((page.count("scale_1: 5"), job.message, job.result, "changed" in page + result))
+        pages.append((page.count("Scale 1: 5"), job.message, job.result, "changed" in page + result))
         assert job.state == JobState.DONE
     assert pages[0][1:] == pages[1][1:] == ("3 ratings are stored.", {"ratings": 3}, False)
 

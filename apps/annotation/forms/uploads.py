@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import forms
+from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 
 from apps.annotation.parsing.reading import MAX_RATER_NAME, Told
@@ -46,7 +47,7 @@ class WhoseForm(forms.Form):
     )
     kind = forms.ChoiceField(
         label=_("Kind of raters who are new to the study"),
-        choices=[("", _("none is new, or a column says it")), *RaterKind.choices],
+        choices=[("", _("nobody is new, or it is said later")), *RaterKind.choices],
         required=False,
     )
     is_aggregate = forms.BooleanField(
@@ -73,13 +74,14 @@ class WhoseForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
         rater, kind = cleaned.get("rater"), cleaned.get("kind")
-        if rater and not kind and not self._study.raters.filter(name=rater).exists():
+        known = self._study.raters.filter(name=rater).first() if rater else None
+        if rater and known is None and not kind:
             self.add_error(
-                "kind",
-                forms.ValidationError(
-                    _("%(rater)s is new to the study: say which kind of rater it is."), params={"rater": rater}
-                ),
+                "kind", _("%(rater)s is new to the study: say which kind of rater it is.") % {"rater": rater}
             )
+        if known is not None and kind and kind != known.kind:
+            said = {"rater": rater, "kind": known.get_kind_display()}
+            self.add_error("kind", _("%(rater)s is in the study already, as: %(kind)s. Leave the kind empty.") % said)
         return cleaned
 
     @property
@@ -124,6 +126,32 @@ class RatingReadingForm(WhoseForm):
     encoding = forms.ChoiceField(label=_("Encoding"), choices=ENCODINGS, required=False)
     field_order = ["format", "encoding"]
 
+    def __init__(self, *args: Any, asks_kind: bool = False, **kwargs: Any) -> None:
+        """`asks_kind`: the file has new raters, so that their kind is a question of its own."""
+        super().__init__(*args, **kwargs)
+        self.asks_kind = asks_kind
+        if asks_kind:
+            kind = self.fields["kind"]
+            kind.label = _("Which kind are they?")
+            kind.choices = [("", _("choose a kind")), *RaterKind.choices]  # type: ignore[attr-defined]
+
+    @property
+    def file_fields(self) -> list[forms.BoundField]:
+        return [self["format"], self["encoding"]]
+
+    @property
+    def whose_fields(self) -> list[forms.BoundField]:
+        return [self["rater"]] if self.asks_kind else [self["rater"], self["kind"]]
+
+    @property
+    def switches(self) -> list[forms.BoundField]:
+        return [self["is_aggregate"], self["empty_is_missing"]]
+
+    @property
+    def has_hidden_errors(self) -> bool:
+        """Whether a field at fault is one of those that are folded away."""
+        return any(name != "kind" or not self.asks_kind for name in self.errors)
+
 
 class RatingMappingForm(forms.Form):
     """Which column means what: a select for each field of a long file, or for each dimension of a wide one."""
@@ -131,8 +159,16 @@ class RatingMappingForm(forms.Form):
     prefix = "map"
 
     def __init__(
-        self, *args: Any, shape: str, columns: Sequence[str], scales: Mapping[str, str], has_rater: bool, **kwargs: Any
+        self,
+        *args: Any,
+        shape: str,
+        columns: Sequence[str],
+        scales: Mapping[str, str],
+        codes: Mapping[str, str],
+        has_rater: bool,
+        **kwargs: Any,
     ) -> None:
+        """`scales` and `codes`: key of a dimension -> what people call it, and its slug."""
         super().__init__(*args, **kwargs)
         self.shape = shape
         choices = [("", NO_COLUMN), *((column, column) for column in columns)]
@@ -144,18 +180,17 @@ class RatingMappingForm(forms.Form):
         self._evidence = [f"evidence.{key}" for key in scales] if shape == WIDE else []
         for key, name in scales.items() if shape == WIDE else ():
             labels[f"dimension.{key}"] = name
-            labels[f"evidence.{key}"] = name
+            labels[f"evidence.{key}"] = _("Passage: %(scale)s") % {"scale": name}
         for name, label in labels.items():
             self.fields[name] = forms.ChoiceField(label=label, choices=choices, required=False)
+        for name in self._scales:
+            code = codes[name.partition(".")[2]]
+            self.fields[name].help_text = format_html("<code>{}</code>", code)
 
     @property
     def chosen(self) -> list[tuple[str, str]]:
         """What each field that has a column is called, and the column."""
-        return [
-            (_("Passage: %s") % field.label if name in self._evidence else str(field.label), self.initial[name])
-            for name, field in self.fields.items()
-            if self.initial.get(name)
-        ]
+        return [(str(field.label), self.initial[name]) for name, field in self.fields.items() if self.initial.get(name)]
 
     @property
     def main_fields(self) -> list[forms.BoundField]:
@@ -180,8 +215,20 @@ class RatingMappingForm(forms.Form):
             if name not in self.errors and not cleaned.get(name):
                 self.add_error(name, _("Choose the column that says it."))
         if self.shape == WIDE and not self.errors and not any(cleaned.get(name) for name in self._scales):
-            raise forms.ValidationError(_("Choose a column for one dimension at least."))
+            self.add_error(self._scales[0], _("Choose a column for one dimension at least."))
+        for name in self._evidence:
+            if cleaned.get(name) and not cleaned.get(name.replace("evidence.", "dimension.", 1)):
+                self.add_error(name, _("Choose the column of its values, too."))
         return cleaned
+
+    def field_for(self, name: str) -> forms.BoundField | None:
+        """The field that answers a question about `name`: a field of a mapping, or `dimension` for any values."""
+        if name in self.fields:
+            return self[name]
+        return self[self._scales[0]] if name == "dimension" and self._scales else None
+
+    def is_rare(self, name: str) -> bool:
+        return name in RARE_FIELDS[self.shape]
 
     def maps(self) -> list[str]:
         """Texts field=column for every select; those of no column say that the field is not to be guessed."""

@@ -14,11 +14,15 @@ SHOWN = 40
 
 
 class RowCells:
-    """One row under a mapping. `is_spreadsheet`: free text may have been escaped against formulas."""
+    """One row under a mapping. `is_spreadsheet`: free text may have been escaped against formulas.
+
+    `is_left_out`: it gives no rating although it has no fault of its own.
+    """
 
     def __init__(self, row: Row, mapping: RatingMapping, *, is_spreadsheet: bool) -> None:
         self.number = row.number
         self.faults: list[Problem] = []
+        self.is_left_out = False
         self._values = row.values
         self._columns = mapping.columns
         self._is_spreadsheet = is_spreadsheet

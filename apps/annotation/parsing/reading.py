@@ -1,6 +1,6 @@
 """A file of ratings, from rows to the answers of raters on items."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
@@ -48,23 +48,32 @@ class ParsedRating:
 
 @dataclass(frozen=True)
 class Expected:
-    """What the study has: the block's scales and items, the raters by name, and the kinds there are."""
+    """What the study has: the block's scales and items, the raters by name, and the kinds there are.
+
+    `kinds`: each kind, and what messages call it.
+    """
 
     block: str
     scales: Scales
     items: Mapping[ItemKey, object]
     raters: Mapping[str, RaterFacts]
-    kinds: Sequence[str]
+    kinds: Mapping[str, str]
 
 
 @dataclass(frozen=True)
 class Told:
-    """What the caller says about the file: whose ratings, of which kind, and whether an empty cell is no rating."""
+    """What the caller says about the file: whose ratings, of which kind, and whether an empty cell is no rating.
+
+    `kind` is of every rater of the file, `new_kind` of those only who are new to the study. `asks_kind_later`: new
+    raters of whom nobody says a kind are no problem yet, and listed.
+    """
 
     rater: str = ""
     kind: str = ""
     is_aggregate: bool = False
     empty_is_missing: bool = False
+    new_kind: str = ""
+    asks_kind_later: bool = False
 
 
 @dataclass
@@ -72,7 +81,8 @@ class ParsedFile:
     """What a file holds. A row with a problem gives no rating, not even from its good cells.
 
     `missing` cells were empty and told to be no rating, `repeated` ones said what an earlier one had said, and
-    `other_blocks` rows belong to other blocks of the study.
+    `other_blocks` rows belong to other blocks of the study. `bad_rows` have problems, a row of a wide file as many
+    `bad_cells` as it has columns of values. `kindless` are the new raters of whom nothing says a kind.
     """
 
     ratings: list[ParsedRating] = field(default_factory=list)
@@ -83,6 +93,9 @@ class ParsedFile:
     missing: int = 0
     repeated: int = 0
     other_blocks: int = 0
+    bad_rows: int = 0
+    bad_cells: int = 0
+    kindless: list[str] = field(default_factory=list)
 
 
 def read_ratings(table: Table, mapping: RatingMapping, expected: Expected, told: Told) -> ParsedFile:
@@ -93,6 +106,7 @@ def read_ratings(table: Table, mapping: RatingMapping, expected: Expected, told:
             reader.found.notices.add(row)
         elif isinstance(row, Problem):
             reader.found.problems.add(row)
+            reader.found.bad_rows += 1
         elif isinstance(row, Row):
             reader.found.rows += 1
             reader.read(RowCells(row, mapping, is_spreadsheet=reader.is_spreadsheet))
@@ -111,6 +125,7 @@ class _RatingReader:
         ]
         self._first: dict[tuple[ItemKey, str, str], ParsedRating] = {}
         self._bad_rows: set[int] = set()
+        self._kindless: set[str] = set()
 
     def read(self, cells: RowCells) -> None:
         if cells.has("block") and cells.text("block") != self.expected.block:
@@ -118,7 +133,7 @@ class _RatingReader:
             return
         missing = self.found.missing
         ratings = list(self._ratings(cells))
-        if cells.faults:
+        if cells.faults or cells.is_left_out:
             self.found.missing = missing
             self._bad_rows.add(cells.number)
             for problem in cells.faults:
@@ -131,8 +146,11 @@ class _RatingReader:
         """What was found, with its problems by row: of two rows that contradict each other the first is found late."""
         self.found.problems.shown.sort(key=lambda problem: problem.row or 0)
         self.found.ratings = [one for one in self._first.values() if one.row not in self._bad_rows]
+        self.found.bad_rows += len(self._bad_rows)
+        self.found.bad_cells = len(self._bad_rows) * (len(self._wide) or 1)
         used = {one.rater for one in self.found.ratings}
         self.found.raters = {name: facts for name, facts in self.found.raters.items() if name in used}
+        self.found.kindless = [name for name, facts in self.found.raters.items() if not facts.kind]
         return self.found
 
     def _ratings(self, cells: RowCells) -> Iterator[ParsedRating]:
@@ -217,11 +235,9 @@ class _RatingReader:
     def _facts(self, name: str, cells: RowCells) -> RaterFacts:
         """What the row says of its rater, else what the caller says, else what is known from elsewhere."""
         known = self.found.raters.get(name) or self.expected.raters.get(name) or RaterFacts("")
-        kind = cells.text("kind").strip() or self.told.kind or known.kind
+        kind = self._kind(cells.text("kind").strip() or self.told.kind) or known.kind or self.told.new_kind
         if not kind:
-            raise CellError(f"{name} is new to the study; say of which kind: {', '.join(self.expected.kinds)}")
-        if kind not in self.expected.kinds:
-            raise CellError(f"{kind} is no kind of rater; expected one of {', '.join(self.expected.kinds)}")
+            self._note_kindless(name, cells)
         is_aggregate = cells.flag("is_aggregate")
         is_simulated = cells.flag("is_simulated")
         return RaterFacts(
@@ -229,6 +245,25 @@ class _RatingReader:
             self.told.is_aggregate or known.is_aggregate if is_aggregate is None else is_aggregate,
             known.is_simulated if is_simulated is None else is_simulated,
         )
+
+    def _kind(self, text: str) -> str:
+        """The kind a text names, as the study stores it; "" where there is none."""
+        for kind, word in self.expected.kinds.items():
+            if text.casefold() in (kind, word.casefold()):
+                return kind
+        if text:
+            raise CellError(f"{text} is no kind of rater; expected one of {', '.join(self.expected.kinds.values())}")
+        return ""
+
+    def _note_kindless(self, name: str, cells: RowCells) -> None:
+        """Said once for each name, in its first row; its other rows are left out without a word."""
+        if self.told.asks_kind_later:
+            return
+        cells.is_left_out = True
+        if name not in self._kindless:
+            self._kindless.add(name)
+            kinds = ", ".join(self.expected.kinds.values())
+            raise CellError(f"{name} is new to the study; say of which kind: {kinds}")
 
     def _keep(self, rating: ParsedRating) -> None:
         first = self._first.setdefault((rating.item, rating.rater, rating.dimension), rating)
@@ -240,7 +275,7 @@ class _RatingReader:
         # Nobody can say which of the two is right, so neither is kept.
         for one, other in ((first, rating), (rating, first)):
             self._bad_rows.add(one.row)
-            what = f"{one.item[0]} on {one.dimension} by {one.rater}"
+            what = f"{one.item[0]} on {self.expected.scales.called(one.dimension)} by {one.rater}"
             message = (
                 f"{what} is {_in_words(one.answer)} here but {_in_words(other.answer)} in row {other.row}; "
                 "expected one value"
@@ -261,7 +296,7 @@ def _checked(cells: RowCells, name: str, read: Callable[[], Result]) -> Result |
 
 def _described(facts: RaterFacts) -> str:
     words = ["simulated"] if facts.is_simulated else []
-    return " ".join([*words, facts.kind, *(["aggregate"] if facts.is_aggregate else [])])
+    return " ".join([*words, facts.kind or "of no kind", *(["aggregate"] if facts.is_aggregate else [])])
 
 
 def _in_words(answer: Answer) -> str:

@@ -13,7 +13,7 @@ TEXT_SHOWN = 120
 
 @dataclass
 class ShownAnswer:
-    """A dimension under its shortest name, the value in words, and what was said to it."""
+    """A dimension as messages call it, the value in words, and what was said to it."""
 
     dimension: str
     value: str
@@ -33,7 +33,7 @@ class ShownRow:
 
 def first_rows(ratings: Iterable[ParsedRating], scales: Scales, *, rows: int = ROWS_SHOWN) -> list[ShownRow]:
     """The first rows that hold ratings. `ratings` in the order of the file."""
-    names = dict(zip((one.key for one in scales.all), scales.names(), strict=True))
+    names = dict(zip((one.key for one in scales.all), scales.shown_names(), strict=True))
     shown: list[ShownRow] = []
     for (number, item, rater), group in groupby(ratings, key=lambda one: (one.row, one.item, one.rater)):
         if len(shown) == rows:

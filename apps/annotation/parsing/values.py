@@ -1,6 +1,7 @@
 """A cell as an answer on a scale: a point, a value between points from an aggregate, or that nobody can tell."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -29,6 +30,8 @@ class DimensionScale:
     slug: str
     points: tuple[PointSpec, ...]
     level: LevelName = "ordinal"
+    label: str = ""
+    framework_name: str = ""
     _matcher: PointMatcher = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -37,6 +40,21 @@ class DimensionScale:
     @property
     def key(self) -> str:
         return f"{self.framework}/{self.slug}"
+
+    def is_called(self, name: str) -> bool:
+        """Whether a name is the slug, or the label without regard to case."""
+        return name == self.slug or (bool(self.label) and name.strip().casefold() == self.label.casefold())
+
+    @property
+    def short_names(self) -> set[str]:
+        """The slug and the label, without case, spaces and signs."""
+        return {plain(self.slug), plain(self.label)} - {""}
+
+    @property
+    def full_names(self) -> set[str]:
+        """The same after the framework's slug or name."""
+        frameworks = {plain(self.framework), plain(self.framework_name)} - {""}
+        return {framework + name for framework in frameworks for name in self.short_names}
 
     def read(self, text: str, *, from_aggregate: bool = False) -> Answer:
         """What a cell says. "3.0" is the point 3; a label counts as its point.
@@ -83,30 +101,73 @@ class DimensionScale:
 
 
 class Scales:
-    """The dimensions of a block, found by slug, or by FRAMEWORK/SLUG where two frameworks share one."""
+    """The dimensions of a block, found by slug or label, or by FRAMEWORK/SLUG where two frameworks share one.
 
-    def __init__(self, dimensions: Iterable[DimensionScale]) -> None:
+    `by_label`: messages call a dimension by its label, else by its slug, as the command does.
+    """
+
+    def __init__(self, dimensions: Iterable[DimensionScale], *, by_label: bool = False) -> None:
         self.all = tuple(dimensions)
+        self.by_label = by_label
         self._by_key = {dimension.key: dimension for dimension in self.all}
         self._by_slug: dict[str, list[DimensionScale]] = {}
         for dimension in self.all:
             self._by_slug.setdefault(dimension.slug, []).append(dimension)
+        self._labels = dict(zip((one.key for one in self.all), self.labels(), strict=True))
 
     def find(self, name: str) -> DimensionScale:
         """Raises CellError for a name that belongs to no dimension, or to several."""
-        found = [self._by_key[name]] if name in self._by_key else self._by_slug.get(name, [])
+        found = self.named(name)
         if not name:
-            raise CellError(f"is empty; expected one of {listed(self.names())}")
+            raise CellError(f"is empty; expected one of {listed(self.shown_names())}")
         if not found:
-            raise CellError(f"{name} is no dimension of the block; expected one of {listed(self.names())}")
+            raise CellError(f"{name} is no dimension of the block; expected one of {listed(self.shown_names())}")
         if len(found) > 1:
-            raise CellError(f"{name} is in several frameworks; write {' or '.join(one.key for one in found)}")
+            choices = " or ".join(self.called(one.key) if self.by_label else one.key for one in found)
+            what = "in several frameworks" if len({one.framework for one in found}) > 1 else "several dimensions"
+            raise CellError(f"{name} is {what}; write {choices}")
         return found[0]
+
+    def named(self, name: str, *others: str) -> list[DimensionScale]:
+        """The dimensions a name may mean: what fits it to the letter goes before what is only like it.
+
+        `others` are more forms of the name, compared without case, spaces and signs only.
+        """
+        if name in self._by_key:
+            return [self._by_key[name]]
+        forms = {plain(form) for form in (name, *others)} - {""}
+        exact = [one for one in self.all if one.is_called(name)]
+        return exact or [one for one in self.all if (one.full_names | one.short_names) & forms]
 
     def knows(self, name: str) -> bool:
         """Whether a name belongs to exactly one dimension."""
-        return name in self._by_key or len(self._by_slug.get(name, [])) == 1
+        return len(self.named(name)) == 1
 
     def names(self) -> list[str]:
         """The shortest name of each dimension that belongs to it alone."""
         return [one.slug if len(self._by_slug[one.slug]) == 1 else one.key for one in self.all]
+
+    def labels(self) -> list[str]:
+        """What a person calls each dimension: its label, with the framework where the block has several."""
+        several = len({one.framework for one in self.all}) > 1
+        labels = [
+            f"{one.framework_name or one.framework}: {one.label or one.slug}" if several else one.label or one.slug
+            for one in self.all
+        ]
+        times = Counter(labels)
+        return [
+            label if times[label] == 1 else f"{label} ({one.key if several else one.slug})"
+            for one, label in zip(self.all, labels, strict=True)
+        ]
+
+    def shown_names(self) -> list[str]:
+        return self.labels() if self.by_label else self.names()
+
+    def called(self, key: str) -> str:
+        """A dimension as messages call it: by its label, or by its key."""
+        return self._labels[key] if self.by_label else key
+
+
+def plain(name: str) -> str:
+    """A name without case, spaces and signs."""
+    return re.sub(r"[\W_]", "", name.casefold())

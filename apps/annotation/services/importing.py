@@ -7,7 +7,7 @@ from typing import BinaryIO
 from django.db import transaction
 
 from apps.accounts.models import User
-from apps.annotation.parsing.mapping import MappingQuestion, RatingMapping, complete_mapping, parse_maps
+from apps.annotation.parsing.mapping import MappingQuestion, OpenQuestion, RatingMapping, complete_mapping, parse_maps
 from apps.annotation.parsing.reading import Expected, ItemKey, ParsedFile, RaterFacts, Told, read_ratings
 from apps.annotation.parsing.values import DimensionScale, Scales
 from apps.annotation.services.recording import Origin, RatingEntry, Tally, record_ratings
@@ -16,7 +16,7 @@ from apps.common.models import AuditEntry
 from apps.corpus.parsing.records import FileError, text_fault
 from apps.corpus.parsing.rows import Table, open_table
 from apps.frameworks.models import Dimension
-from apps.frameworks.scales import PointSpec
+from apps.frameworks.scales import LevelName, PointSpec
 from apps.studies.models import Block, RaterKind
 from apps.studies.services.raters import NewRater, ensure_raters
 
@@ -88,9 +88,13 @@ def read_file(
         raise FileError("The file holds no rows besides its header.")
     if parsed.rows and parsed.other_blocks == parsed.rows and not table.is_cut:
         column = mapping.columns["block"]
+        fault = f"The column {column} names the block {target.block.slug} in no row."
         raise MappingQuestion(
-            f"The column {column} names the block {target.block.slug} in no row.",
-            "If it is about something else, add --map block=.",
+            OpenQuestion(
+                f"{fault} If it is about something else, choose no column for the block.",
+                f"{fault} If it is about something else, add --map block=.",
+                "block",
+            )
         )
     return table, mapping, parsed
 
@@ -103,17 +107,18 @@ def import_ratings(
     maps: Sequence[str] = (),
     skip_problem_rows: bool = False,
     dry_run: bool = False,
+    on_screen: bool = False,
     actor: User | None = None,
     follower: RatingImportFollower | None = None,
 ) -> ImportResult:
     """Reads and checks the whole file, then writes its ratings and the raters they need in one transaction.
 
-    `maps` are texts `field=column`. A second import of the same file changes nothing. Raises FileError where the file
-    or the mapping is unusable, RatingsRefusedError where rows have problems and `skip_problem_rows` is off,
-    RaterConflict where a rater was added otherwise meanwhile.
+    `maps` are texts `field=column`; `on_screen` as for `Target.of`. A second import of the same file changes nothing.
+    Raises FileError where the file or the mapping is unusable, RatingsRefusedError where rows have problems and
+    `skip_problem_rows` is off, RaterConflict where a rater was added otherwise meanwhile.
     """
     follower = follower or RatingImportFollower()
-    target = Target.of(block)
+    target = Target.of(block, on_screen=on_screen)
     _, mapping, parsed = read_file(target=target, source=source, told=told, maps=maps, follower=follower)
     if parsed.problems.total and not skip_problem_rows:
         raise RatingsRefusedError(parsed)
@@ -137,15 +142,16 @@ class Target:
     expected: Expected
 
     @classmethod
-    def of(cls, block: Block) -> "Target":
+    def of(cls, block: Block, *, on_screen: bool = False) -> "Target":
+        """`on_screen`: messages call scales and kinds of raters by their labels, not as the command does."""
         items, dimensions = _items(block), _dimensions(block)
         raters = block.study.raters.values_list("name", "kind", "is_aggregate", "is_simulated")
         expected = Expected(
             block=block.slug,
-            scales=Scales(scale_of(key, dimension) for key, dimension in dimensions.items()),
+            scales=Scales((scale_of(key, one) for key, one in dimensions.items()), by_label=on_screen),
             items=items,
             raters={row[0]: RaterFacts(*row[1:]) for row in raters},
-            kinds=[kind.value for kind in RaterKind],
+            kinds={kind.value: str(kind.label) if on_screen else kind.value for kind in RaterKind},
         )
         return cls(block, items, dimensions, expected)
 
@@ -171,7 +177,8 @@ def scale_of(key: str, dimension: Dimension) -> DimensionScale:
     framework, _, slug = key.partition("/")
     points = sorted((point.value, point.label) for point in dimension.points.all())
     specs = tuple(PointSpec(value, label) for value, label in points)
-    return DimensionScale(framework, slug, specs, "nominal" if dimension.is_nominal else "ordinal")
+    level: LevelName = "nominal" if dimension.is_nominal else "ordinal"
+    return DimensionScale(framework, slug, specs, level, dimension.label, dimension.framework.name)
 
 
 def _check_told(told: Told, expected: Expected) -> None:
@@ -180,8 +187,9 @@ def _check_told(told: Told, expected: Expected) -> None:
         raise FileError(f"The rater's name {fault}.")
     if told.kind and told.kind not in expected.kinds:
         raise FileError(f"{told.kind} is no kind of rater; expected one of {', '.join(expected.kinds)}.")
-    if told.rater and told.rater not in expected.raters and not told.kind:
-        raise FileError(f"{told.rater} is new to the study; say of which kind: {', '.join(expected.kinds)}.")
+    has_kind = told.kind or told.new_kind or told.asks_kind_later
+    if told.rater and told.rater not in expected.raters and not has_kind:
+        raise FileError(f"{told.rater} is new to the study; say of which kind: {', '.join(expected.kinds.values())}.")
 
 
 def _store(target: Target, name: str, parsed: ParsedFile, actor: User | None) -> ImportResult:

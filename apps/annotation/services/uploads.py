@@ -1,7 +1,7 @@
 """Files of finished ratings on their way into a block: handed in, looked at, imported by a job."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.core.files.uploadedfile import UploadedFile
@@ -12,9 +12,10 @@ from django.utils.translation import ngettext
 
 from apps.accounts.models import User
 from apps.annotation.models import RatingUpload
-from apps.annotation.parsing.mapping import MappingQuestion, RatingMapping, parse_maps, suggested_fields
+from apps.annotation.parsing.mapping import MappingQuestion, OpenQuestion, RatingMapping, parse_maps, suggested_fields
 from apps.annotation.parsing.reading import ParsedFile, Told
 from apps.annotation.parsing.shown import ShownRow, first_rows
+from apps.annotation.parsing.values import Scales
 from apps.annotation.services.importing import (
     ImportResult,
     RatingImportFollower,
@@ -46,12 +47,16 @@ class UploadClosed(Exception):  # noqa: N818 - not a fault of the program
 class RatingCheck:
     """What an import would make of a file, as far as its first 20,000 rows tell. Nothing stored is looked at but ids.
 
-    `fault`: why the file cannot be imported as it stands, "" where it can; then there is no `parsed`. `likely`: an
-    encoding worth trying, where the fault is one of encoding. `chosen`: field -> column as a form shows it.
+    `fault`: why the file cannot be imported as it stands, "" where it can; then there is no `parsed`. `questions`: what
+    its headers leave open, where that is the fault. `likely`: an encoding worth trying, where the fault is one of
+    encoding. `chosen`: field -> column as a form shows it. `scales` and `codes`: key of a dimension -> its label, and
+    its slug.
     """
 
     scales: dict[str, str]
+    codes: dict[str, str]
     fault: str = ""
+    questions: tuple[OpenQuestion, ...] = ()
     likely: str = ""
     table: Table | None = None
     mapping: RatingMapping | None = None
@@ -69,6 +74,21 @@ class RatingCheck:
     def columns_not_read(self) -> list[str]:
         used = self.mapping.used() if self.mapping else set()
         return [column for column in self.columns if column not in used]
+
+    @property
+    def asks_kind(self) -> bool:
+        """Whether somebody must be able to say what kind of raters the new ones are: no column does.
+
+        Of a file of which only the beginning is seen more raters may follow.
+        """
+        columns = self.mapping.columns if self.mapping else {}
+        may_follow = self.table is not None and self.table.is_cut and "rater" in columns
+        return bool(self.kindless) or ("kind" not in columns and (bool(self.new_raters) or may_follow))
+
+    @property
+    def kindless(self) -> list[str]:
+        """New raters of whom nothing says what kind they are."""
+        return sorted(self.parsed.kindless) if self.parsed else []
 
     @property
     def may_be_imported(self) -> bool:
@@ -107,12 +127,19 @@ def told_of(upload: RatingUpload) -> Told:
     return Told(upload.rater, upload.kind, upload.is_aggregate, upload.empty_is_missing)
 
 
+def _told_to_parser(upload: RatingUpload) -> Told:
+    """Where a column says whose ratings they are, the kind is said of those who are new only."""
+    told = told_of(upload)
+    return told if told.rater else replace(told, kind="", new_kind=told.kind)
+
+
 def check_upload(*, upload: RatingUpload) -> RatingCheck:
     """What an import of the file would make of its first rows, and why it cannot be imported where it cannot."""
-    target = Target.of(upload.block)
+    target = Target.of(upload.block, on_screen=True)
     scales = target.expected.scales
-    check = RatingCheck(dict(zip((one.key for one in scales.all), scales.names(), strict=True)))
-    told = told_of(upload)
+    keys = [one.key for one in scales.all]
+    check = RatingCheck(dict(zip(keys, scales.labels(), strict=True)), dict(zip(keys, scales.names(), strict=True)))
+    told = replace(_told_to_parser(upload), asks_kind_later=True)
     try:
         with open_stored(upload.source) as file:
             source = RatingsFile(upload.file_name, file, upload.format or None, upload.encoding or None)
@@ -121,9 +148,11 @@ def check_upload(*, upload: RatingUpload) -> RatingCheck:
         check.fault = _("The file is no longer kept here. Please upload it again.")
     except EncodingError as error:
         check.fault, check.likely = str(error), error.likely
+    except MappingQuestion as error:
+        check.fault, check.questions = _in_a_form(error), error.questions
     except FileError as error:
-        check.fault = _in_a_form(error)
-    _choose(check, upload.maps, has_rater=bool(told.rater))
+        check.fault = str(error)
+    _choose(check, upload.maps, scales, has_rater=bool(told.rater))
     if check.parsed is not None:
         check.rows = first_rows(check.parsed.ratings, scales)
         names = check.parsed.raters.keys()
@@ -164,9 +193,10 @@ def import_upload(job: Job, reporter: Reporter) -> Outcome:
             import_ratings(
                 block=upload.block,
                 source=RatingsFile(upload.file_name, file, upload.format or None, upload.encoding or None),
-                told=told_of(upload),
+                told=_told_to_parser(upload),
                 maps=upload.maps,
                 skip_problem_rows=upload.skip_problem_rows,
+                on_screen=True,
                 actor=job.owner,
                 follower=progress,
             )
@@ -208,14 +238,14 @@ def _read_into(check: RatingCheck, target: Target, source: RatingsFile, told: To
 
 def _in_a_form(error: FileError) -> str:
     """Without the option of the command that would answer it."""
-    return error.question if isinstance(error, MappingQuestion) else str(error)
+    return " ".join(one.text for one in error.questions) if isinstance(error, MappingQuestion) else str(error)
 
 
-def _choose(check: RatingCheck, maps: Sequence[str], *, has_rater: bool) -> None:
+def _choose(check: RatingCheck, maps: Sequence[str], scales: Scales, *, has_rater: bool) -> None:
     if check.mapping is not None:
         check.chosen = check.mapping.as_dict()
     elif check.table is not None:
-        check.chosen = suggested_fields(parse_maps(maps), check.columns, has_rater=has_rater)
+        check.chosen = suggested_fields(parse_maps(maps), check.columns, scales, has_rater=has_rater)
 
 
 # --- The job ------------------------------------------------------------------------------------------------------
@@ -265,9 +295,8 @@ def _outcome(result: ImportResult, study: Study, *, tells_changes: bool) -> Outc
     left_out = parsed.problems.total
     text = message % {"count": tally.total}
     if left_out:
-        text += " " + ngettext("%(count)d problem was left out.", "%(count)d problems were left out.", left_out) % {
-            "count": left_out
-        }
+        text += " " + _left_out(parsed)
+        counts[_("rows left out")] = parsed.bad_rows
     return Outcome(
         text,
         counts | {name: count for name, count in more.items() if count},
@@ -275,6 +304,20 @@ def _outcome(result: ImportResult, study: Study, *, tells_changes: bool) -> Outc
         reverse("studies:overview", args=[study.slug]),
         left_out,
     )
+
+
+def _left_out(parsed: ParsedFile) -> str:
+    """Rows, and the cells of ratings in them where a row has several."""
+    rows, cells = parsed.bad_rows, parsed.bad_cells
+    if cells > rows:
+        text = ngettext(
+            "%(rows)d row with problems was left out, with its %(cells)d cells.",
+            "%(rows)d rows with problems were left out, with their %(cells)d cells.",
+            rows,
+        )
+    else:
+        text = ngettext("%(rows)d row with problems was left out.", "%(rows)d rows with problems were left out.", rows)
+    return text % {"rows": rows, "cells": cells}
 
 
 def _refuse_if_not_allowed(study: Study, user: User) -> None:

@@ -34,6 +34,13 @@ from apps.annotation.services.uploads import (
     start_import,
     told_of,
 )
+from apps.annotation.views.upload_summary import (
+    Summary,
+    names_in_short,
+    summary_of_answers,
+    summary_of_check,
+    summary_of_refusal,
+)
 from apps.common.services.files import FileRefused
 from apps.common.tasks import start_job
 from apps.studies.models import Study
@@ -69,14 +76,16 @@ def check(request: PersonRequest, slug: str, pk: int) -> HttpResponse:
         return redirect("common:job", received.job.pk)
     seen = check_upload(upload=received)
     shape = _shape(request, seen)
-    reading = RatingReadingForm(request.POST or None, study=study, initial=_initial(received, seen))
+    reading = _reading_form(received, seen, request.POST or None)
     mapping = _mapping_form(received, seen, shape, request.POST or None)
     if request.method == "POST" and reading.is_valid():
         reads_anew = _reads_anew(received, reading)
         if reads_anew or mapping is None or mapping.is_valid():
             maps = [] if reads_anew or mapping is None else mapping.maps()
             return _settle(request, received, reading, maps)
-    return _page(request, received, seen, reading=reading, mapping=mapping)
+    is_refused = request.method == "POST"
+    summary = summary_of_answers(reading, mapping) if is_refused else summary_of_check(seen, mapping)
+    return _page(request, received, seen, summary, reading=reading, mapping=mapping, is_told=not is_refused)
 
 
 @login_required
@@ -90,11 +99,11 @@ def start(request: PersonRequest, slug: str, pk: int) -> HttpResponse:
         form.is_valid()
         skips = form.cleaned_data["skip_problem_rows"]
         seen = check_upload(upload=received)
-        if fault := _why_not(study, seen, skips=skips):
-            form.add_error(None, fault)
-            reading = RatingReadingForm(study=study, initial=_initial(received, seen))
+        fault = _("The study is closed: it takes no more ratings.") if refuses_ratings(study) else ""
+        if fault or not _may_begin(seen, skips=skips):
             mapping = _mapping_form(received, seen, _shape(request, seen))
-            return _page(request, received, seen, reading=reading, mapping=mapping, confirm=form)
+            summary = summary_of_refusal(seen, mapping, fault)
+            return _page(request, received, seen, summary, reading=_reading_form(received, seen), mapping=mapping)
         job = start_import(upload=received, skip_problem_rows=skips, by=request.user)
         start_job(job)
         return redirect("common:job", job.pk)
@@ -137,6 +146,11 @@ def _shape(request: PersonRequest, seen: RatingCheck) -> str:
     return LONG if {"dimension", "value"} <= seen.chosen.keys() else WIDE
 
 
+def _reading_form(received: RatingUpload, seen: RatingCheck, data: QueryDict | None = None) -> RatingReadingForm:
+    initial = _initial(received, seen)
+    return RatingReadingForm(data, study=received.block.study, asks_kind=seen.asks_kind, initial=initial)
+
+
 def _mapping_form(
     received: RatingUpload, seen: RatingCheck, shape: str, data: QueryDict | None = None
 ) -> RatingMappingForm | None:
@@ -148,6 +162,7 @@ def _mapping_form(
         shape=shape,
         columns=seen.columns,
         scales=seen.scales,
+        codes=seen.codes,
         has_rater=bool(received.rater),
         initial=seen.chosen,
     )
@@ -172,36 +187,40 @@ def _settle(
     return redirect("rating:upload-check", received.block.study.slug, received.pk)
 
 
-def _why_not(study: Study, seen: RatingCheck, *, skips: bool) -> str:
-    """Why the import cannot begin, "" where it can."""
-    if refuses_ratings(study):
-        return _("The study is closed: it takes no more ratings.")
-    if seen.fault:
-        return seen.fault
-    if not seen.may_be_imported:
-        return _("The file holds no rating that could be stored.")
-    if seen.parsed is not None and seen.parsed.problems.total and not skips:
-        return _("The file has problems. Mend it and upload it again, or tick that these rows are left out.")
-    return ""
+def _may_begin(seen: RatingCheck, *, skips: bool) -> bool:
+    """Whether the import may: nothing is left open, and somebody has said what becomes of rows with problems."""
+    has_problems = seen.parsed is not None and seen.parsed.problems.total > 0
+    return not seen.fault and not seen.kindless and seen.may_be_imported and (skips or not has_problems)
 
 
 def _page(
     request: PersonRequest,
     received: RatingUpload,
     seen: RatingCheck,
+    summary: Summary,
     *,
     reading: RatingReadingForm,
     mapping: RatingMappingForm | None,
-    confirm: ConfirmForm | None = None,
+    is_told: bool = True,
 ) -> HttpResponse:
+    """`is_told`: what was found is shown; not beside answers that were not taken, of which it says nothing."""
+    asked = {question.field for question in seen.questions} | set(mapping.errors if mapping else ())
+    skips = {"skip_problem_rows": received.skip_problem_rows}
     context = {
         "study": received.block.study,
         "upload": received,
         "check": seen,
         "reading": reading,
         "mapping": mapping,
-        "confirm": confirm or ConfirmForm(initial={"skip_problem_rows": received.skip_problem_rows}),
+        "summary": summary,
+        "is_told": is_told,
+        "confirm": ConfirmForm(initial=skips),
+        "confirm_below": ConfirmForm(initial=skips, auto_id="below_%s"),
+        "new_raters": names_in_short(seen.new_raters),
         "is_asked": bool(seen.fault) or "shape" in request.GET,
+        "asks_rater": "rater" in asked,
+        "asks_evidence": any(name.startswith("evidence.") for name in asked),
+        "asks_rare": mapping is not None and any(mapping.is_rare(name) for name in asked),
         "other_shape": LONG if mapping is not None and mapping.shape == WIDE else WIDE,
     }
     return render(request, "annotation/upload_check.html", context, status=_status(request))

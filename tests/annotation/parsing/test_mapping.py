@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.annotation.parsing.mapping import complete_mapping, parse_maps
+from apps.annotation.parsing.mapping import MappingQuestion, complete_mapping, parse_maps, suggested_fields
 from apps.annotation.parsing.values import DimensionScale, Scales
 from apps.corpus.parsing.records import FileError
 from apps.frameworks.scales import PointSpec
@@ -27,6 +27,78 @@ def test_a_wide_file_is_guessed_from_slugs_and_known_prefixes():
     assert mapping.columns == {"item": "conv_id"}
     assert mapping.dimensions == {"kind/warmth": "level_warmth", "kind/cared_for": "m_caredfor"}
     assert mapping.is_wide
+
+
+def labelled(*dimensions: tuple[str, str, str]) -> Scales:
+    """Scales of (framework, slug, label); the framework `lend` is called Lend an Ear."""
+    names = {"lend": "Lend an Ear", "epi": "EPITOME"}
+    return Scales(
+        (DimensionScale(framework, slug, POINTS, label=label, framework_name=names[framework])
+         for framework, slug, label in dimensions),
+        by_label=True,
+    )  # fmt: skip
+
+
+LEND = labelled(
+    ("lend", "emotional", "Emotional reactions"), ("lend", "self", "Self-oriented"), ("lend", "shows", "Demonstrating")
+)
+BOTH = labelled(("lend", "emotional", "Emotional reactions"), ("epi", "er", "Emotional Reactions"), ("epi", "q", "Q"))
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        ["Emotional reactions", "Self-oriented", "Demonstrating"],
+        ["emotional_reactions", "SELF ORIENTED", " demonstrating "],
+        ["Emotional-Reactions", "selfOriented", "Lend an Ear: Demonstrating"],
+        ["lend/emotional", "Lend_an_ear self-oriented", "m_demonstrating"],
+    ],
+)
+def test_a_header_may_be_a_label_or_nearly_so_with_or_without_its_framework(headers):
+    mapping = mapped(["Conversation", *headers], of=LEND)
+    assert mapping.dimensions == dict(zip(["lend/emotional", "lend/self", "lend/shows"], headers, strict=True))
+
+
+def test_evidence_may_follow_a_label():
+    mapping = mapped(["item", "Self-oriented", "Self-oriented quote"], of=LEND)
+    assert mapping.evidence == {"lend/self": "Self-oriented quote"}
+
+
+def test_a_label_that_two_frameworks_share_is_asked_about_and_the_rest_is_suggested():
+    columns = ["nr", "emotional reactions", "Q"]
+    with pytest.raises(MappingQuestion) as asked:
+        mapped(columns, of=BOTH, has_rater=False)
+    assert [(one.field, one.text) for one in asked.value.questions] == [
+        (
+            "dimension.lend/emotional",
+            "The column emotional reactions may be a dimension of several frameworks: Lend an Ear: Emotional reactions "
+            "or EPITOME: Emotional Reactions. Choose it for the one it is.",
+        ),
+        ("item", "Choose the column that holds the conversation’s id."),
+        ("rater", "Whose ratings are these? Choose the column that says it, or give one rater’s name."),
+    ]
+    assert "--map dimension.lend/emotional=emotional reactions or --map" in str(asked.value)
+    assert suggested_fields({}, columns, BOTH, has_rater=False) == {"dimension.epi/q": "Q"}
+    told = mapped(["item", "EPITOME: emotional reactions"], of=BOTH)
+    assert told.dimensions == {"epi/er": "EPITOME: emotional reactions"}
+
+
+def test_a_slug_that_is_the_label_of_another_dimension_is_not_guessed():
+    crossed = labelled(("lend", "care", "Support"), ("lend", "support", "Care"))
+    with pytest.raises(MappingQuestion, match="may be several dimensions"):
+        mapped(["item", "support"], of=crossed)
+
+
+def test_what_a_form_says_has_no_column_is_not_asked_about_again():
+    maps = ["dimension.epi/q=Q", "evidence.lend/emotional=", "evidence.epi/er=", "evidence.epi/q="]
+    mapping = mapped(["item", "Q", "emotional reactions quote"], *maps, of=BOTH)
+    assert (mapping.dimensions, mapping.evidence) == ({"epi/q": "Q"}, {})
+
+
+def test_suggestions_keep_what_was_said_and_forbid_what_was_forbidden():
+    given = parse_maps(["item=", "dimension.self="])
+    columns = ["item", "Self-oriented", "Demonstrating", "who"]
+    assert suggested_fields(given, columns, LEND, has_rater=True) == {"dimension.lend/shows": "Demonstrating"}
 
 
 def test_evidence_columns_are_guessed_beside_their_dimension():

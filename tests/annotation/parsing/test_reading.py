@@ -2,6 +2,7 @@
 
 import io
 import json
+from dataclasses import replace
 
 import openpyxl
 import pyarrow
@@ -34,7 +35,7 @@ EXPECTED = Expected(
     scales=SCALES,
     items={(f"c{number}", "main"): number for number in range(1, 6)} | {("c1", "repeat"): 9, ("-7", "main"): 7},
     raters={"expert1": RaterFacts("expert"), "means": RaterFacts("crowd", is_aggregate=True)},
-    kinds=["expert", "crowd", "llm"],
+    kinds={"expert": "expert", "crowd": "crowd", "llm": "llm"},
 )
 EXPERT = Told(rater="expert1")
 
@@ -280,6 +281,62 @@ def test_a_rater_that_cannot_be_is_a_problem(rater, told, words):
     assert problems(found) == [f"row 2, rater: {words}"]
 
 
+MANY = "item,rater,warmth\nc1,anna,3\nc2,anna,4\nc3,ben,2\nc4,expert1,5\nc2,ben,1\n"
+
+
+def test_a_new_rater_without_a_kind_is_one_problem_however_many_rows_it_has():
+    found = parse(MANY, Told())
+    assert problems(found) == [
+        "row 2, rater: anna is new to the study; say of which kind: expert, crowd, llm",
+        "row 4, rater: ben is new to the study; say of which kind: expert, crowd, llm",
+    ]
+    assert values(found) == {("c4", "warmth"): 5}
+    assert (found.bad_rows, found.kindless) == (4, [])
+
+
+def test_new_raters_are_listed_once_where_their_kind_may_be_said_later():
+    found = parse(MANY, Told(asks_kind_later=True))
+    assert found.kindless == ["anna", "ben"]
+    assert (len(found.ratings), found.problems.total, found.bad_rows) == (5, 0, 0)
+    found = parse(MANY, Told(asks_kind_later=True, new_kind="crowd"))
+    assert found.kindless == []
+
+
+def test_the_kind_of_new_raters_leaves_those_who_are_known_alone():
+    assert parse(MANY, Told(new_kind="llm")).raters == {
+        "anna": RaterFacts("llm"),
+        "ben": RaterFacts("llm"),
+        "expert1": RaterFacts("expert"),
+    }
+
+
+def test_a_kind_may_be_called_as_people_call_it():
+    words = replace(EXPECTED, kinds={"crowd": "Crowd", "llm": "Language model"})
+    text = "item,rater,kind,warmth\nc1,bot,language Model,3\nc2,them,CROWD,2\nc3,x,robot,1\n"
+    found = parse(text, Told(), expected=words)
+    assert found.raters == {"bot": RaterFacts("llm"), "them": RaterFacts("crowd")}
+    assert problems(found) == ["row 4, rater: robot is no kind of rater; expected one of Crowd, Language model"]
+
+
+def test_rows_left_out_are_counted_and_their_cells():
+    found = parse("item,warmth,advice\nc1,9,9\nc2,3,9\nc3,1,1\n")
+    assert (found.problems.total, found.bad_rows, found.bad_cells) == (3, 2, 4)
+    found = parse('{"item": "c1", "warmth": 3}\nnonsense\n{"item": "c2", "warmth": 9}\n')
+    assert (found.problems.total, found.bad_rows, found.bad_cells) == (2, 2, 1)
+
+
+def test_messages_call_a_dimension_by_its_label_where_people_read_them():
+    scales = Scales([DimensionScale("kind", "adv", LIKERT, label="Advice")], by_label=True)
+    found = parse(
+        "item,dimension,value\nc1,advice,3\nc1,Advice,4\nc2,charm,1\n", expected=replace(EXPECTED, scales=scales)
+    )
+    assert problems(found) == [
+        "row 2: c1 on Advice by expert1 is 3 here but 4 in row 3; expected one value",
+        "row 3: c1 on Advice by expert1 is 4 here but 3 in row 2; expected one value",
+        "row 4, dimension: charm is no dimension of the block; expected one of Advice",
+    ]
+
+
 def test_a_cell_that_is_no_text_is_a_problem_and_a_broken_row_is_listed():
     found = parse('{"item": {"a": 1}, "warmth": 3}\nnonsense\n{"item": "c1", "warmth": 3}\n')
     assert [problem.row for problem in found.problems.shown] == [1, 2]
@@ -293,7 +350,8 @@ def test_repeated_headers_are_refused():
 
 
 def test_ids_stay_text():
-    expected = Expected("main", SCALES, {("001", "main"): 1, ("20241031124050492385", "main"): 2}, {}, ["expert"])
+    items = {("001", "main"): 1, ("20241031124050492385", "main"): 2}
+    expected = Expected("main", SCALES, items, {}, {"expert": "expert"})
     told = Told(rater="e", kind="expert")
     found = parse("item,warmth,advice\n001,1,1\n20241031124050492385,2,2\n1,3,3\n", told, expected=expected)
     assert [one.item[0] for one in found.ratings[::2]] == ["001", "20241031124050492385"]

@@ -97,6 +97,22 @@ def test_a_slug_or_framework_and_slug_names_a_dimension():
     assert TWICE.names() == ["warmth/empathy", "other/empathy", "change"]
 
 
+def test_people_call_a_dimension_by_its_label_and_name_the_framework_where_there_are_several():
+    one = DimensionScale("mood", "up", LIKERT.points, label="Uplift", framework_name="Moods")
+    twin = DimensionScale("mood", "lift", LIKERT.points, label="Uplift", framework_name="Moods")
+    assert Scales([one]).labels() == ["Uplift"]
+    assert Scales([one, twin]).labels() == ["Uplift (up)", "Uplift (lift)"]
+    assert Scales([one, SIGNED, LIKERT]).labels() == ["Moods: Uplift", "mood: change", "warmth: empathy"]
+    assert Scales([one, twin]).names() == Scales([one, twin]).shown_names() == ["up", "lift"]
+    assert Scales([one], by_label=True).called("mood/up") == "Uplift"
+
+
+@pytest.mark.parametrize("name", ["Uplift", "UPLIFT", "up-lift", "Moods: Uplift", "mood/uplift", "up"])
+def test_a_label_names_a_dimension(name):
+    one = DimensionScale("mood", "up", LIKERT.points, label="Uplift", framework_name="Moods")
+    assert Scales([one, LIKERT]).find(name) is one
+
+
 @pytest.mark.parametrize(
     ("name", "words"),
     [
