@@ -29,10 +29,12 @@ RESTART_PAUSE_SECONDS = 2
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 # What each demo login is for: the role stands in the file of logins.
 FIRST_STEPS = {
-    "admin": ("admin", "people and every study: {address}"),
-    "researcher": ("researcher", "owns the demo study: {address}studies/demo/"),
-    "annotator": ("expert", "rates in it: {address}studies/demo/rate/"),
+    "admin": ("admin", "sees people and every study: {address}"),
+    "researcher": ("researcher", "runs the demo study: {address}studies/demo/"),
+    "annotator": ("expert", "rates in the demo study: {address}studies/demo/rate/"),
 }
+# It would come after the logins and take them off the screen. In a container everybody is root.
+NO_WARNING_OF_ROOT = "ignore:You're running the worker with superuser privileges"
 LIBC = ctypes.CDLL(None)
 
 
@@ -137,7 +139,7 @@ def services() -> list[Service]:
     web = ["gunicorn", "config.wsgi", "--bind", host_and_port(), "--worker-class", "gthread", "--workers", "2"]
     web += ["--threads", "4", "--keep-alive", "30", "--log-level", "warning"]
     return [
-        Service("worker", python_module(*worker)),
+        Service("worker", [sys.executable, "-W", NO_WARNING_OF_ROOT, "-m", *worker]),
         Service("beat", python_module(*beat)),
         Service("web", python_module(*web)),
     ]

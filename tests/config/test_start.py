@@ -100,7 +100,10 @@ def test_a_start_serves_signs_in_and_stops_whole(site, tmp_path: Path):
     assert stat.S_IMODE((var / "demo-logins.json").stat().st_mode) == 0o600
     output = announced(log, f"http://127.0.0.1:{port}/")
     assert all(login["password"] in output for login in logins)
-    assert f"http://127.0.0.1:{port}/studies/demo/rate/" in output
+    *_, last, begin = output.rstrip().splitlines()
+    assert re.match(r"  expert +expert@demo\.example ", last)
+    assert begin.strip() == f"rates in the demo study: http://127.0.0.1:{port}/studies/demo/rate/"
+    assert "superuser privileges" not in output
 
     beside = tmp_path / "beside"
     assert start(var, beside, PORT=str(free_port())).wait(timeout=30) == 1
