@@ -58,9 +58,13 @@ def take_next(*, rater: Rater) -> Assignment | None:
     is_busy = rater.assignments.filter(state__in=OPEN_STATES).exists()
     candidates = [] if is_busy else _candidates(rater)
     with transaction.atomic():
-        # Two requests of one rater: the second finds what the first took. Who has just left or been removed takes none.
-        if not Rater.objects.select_for_update(no_key=True).filter(pk=rater.pk, left_at=None).first():
+        # Two requests of one rater: the second finds what the first took. Nothing is taken by who has just left, nor
+        # from a study that has just been closed or become a draft again.
+        rows = Rater.objects.select_for_update(no_key=True, of=("self",)).select_related("study")
+        current = rows.filter(pk=rater.pk).first()
+        if current is None:
             raise WorkRefused(_left())
+        check_open(current)
         unfinished = rater.assignments.filter(state__in=OPEN_STATES).order_by("position").first()
         if unfinished is not None:
             return unfinished
@@ -95,7 +99,9 @@ def hold(*, assignment: Assignment) -> None:
         "reserved_until": reserved_until(assignment.rater.study, now),
         "started_at": assignment.started_at or now,
     }
-    if not Assignment.objects.filter(pk=assignment.pk, state__in=OPEN_STATES).update(**changes):
+    # One that has expired is left to _regain, which locks in the order in which others mark it lapsed.
+    unexpired = Assignment.objects.filter(pk=assignment.pk, state__in=OPEN_STATES).exclude(reserved_until__lt=now)
+    if not unexpired.update(**changes):
         _regain(assignment, changes, now)
         return
     _set(assignment, changes)

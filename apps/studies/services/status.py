@@ -80,6 +80,8 @@ def return_to_draft(*, study: Study, by: User | None) -> Study:
     Raises StatusError where it is not active, or a rater has taken an item or rated.
     """
     study = _locked(study, StudyStatus.ACTIVE, _("Only an active study can go back to being a draft."))
+    # Whoever is about to take an item holds their row: they are waited for, and then seen.
+    list(study.raters.select_for_update(no_key=True).order_by("pk").values_list("pk", flat=True))
     if study.has_begun():
         raise StatusError(_("Raters have begun. The study can be closed, but no longer be a draft."))
     _move(study, StudyStatus.DRAFT, "study.draft", by)
