@@ -239,8 +239,10 @@ class RaterAtWork:
             sys.exit(f"{self.email} could not sign in: the site answered {status}.")
 
     def open_next(self) -> None:
-        """Takes an item, opens its page, and reads from it which scales there are."""
+        """Hands in what is full, takes an item, opens its page, and reads from it which scales there are."""
         self.connection.close()  # the server may have, after half a minute without a request
+        if self.item:
+            self.request("POST", f"{self.item}submit/")
         self.request("GET", self.home)
         status, self.item, _ = self.request("POST", f"{self.home}next/")
         page_status, _, page = self.request("GET", self.item)
@@ -252,8 +254,6 @@ class RaterAtWork:
     def work(self, answers: int, thought: float) -> None:
         for _ in range(answers):
             if not self.scales:
-                if self.item:
-                    self.request("POST", f"{self.item}submit/")
                 self.open_next()
             self.save(*self.scales.pop())
             time.sleep(thought)
