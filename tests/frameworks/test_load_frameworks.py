@@ -65,7 +65,7 @@ def test_a_wrong_file_among_good_ones_loads_nothing_and_lists_each_problem(calm_
     message, listed = refuse(calm_file, wrong)
     assert message == f"{wrong} has 2 problems. Nothing was loaded."
     assert len(listed.splitlines()) == 2
-    assert f"{wrong}: Line 14, scale \"Calm\": dimensions[0].points[1].value must be a number" in listed
+    assert f'{wrong}: Line 14, scale "Calm": dimensions[0].points[1].value must be a number' in listed
     assert Framework.objects.count() == 0
 
 
