@@ -14,8 +14,16 @@ from config.settings import DATABASES, STATIC_ROOT, STORAGES, VAR_DIR
 SECRET_KEY = "tests only"  # noqa: S105
 ALLOWED_HOSTS = ["*"]
 DEBUG = False
-# The live server finds static files by their source names.
-STORAGES = STORAGES | {"staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}}
+STORAGES = STORAGES | {
+    # Tests run in several processes, and some ask which files are left.
+    "default": {
+        "BACKEND": "django.core.files.storage.FileSystemStorage",
+        "OPTIONS": STORAGES["default"]["OPTIONS"]
+        | {"location": VAR_DIR / f"media-{os.environ.get('PYTEST_XDIST_WORKER', 'main')}"},
+    },
+    # The live server finds static files by their source names.
+    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+}
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
 CELERY_TASK_ALWAYS_EAGER = True

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.conf import settings
 from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import SimpleUploadedFile, TemporaryUploadedFile
 from django.utils import timezone
@@ -49,7 +48,7 @@ def test_a_file_is_kept_whole_with_its_size_and_fingerprint(rosa: User, make: An
 def test_nobody_else_on_the_machine_reads_it(rosa: User, make: Any) -> None:
     path = Path(store_file(upload=make(), owner=rosa).file.path)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    media = Path(settings.VAR_DIR) / "media"
+    media = Path(default_storage.location)
     folders = [folder for folder in path.parents if media in folder.parents]
     assert folders
     assert {stat.S_IMODE(folder.stat().st_mode) for folder in folders} == {0o700}

@@ -54,7 +54,7 @@ def test_an_import_that_would_add_to_a_frozen_dataset_is_refused_in_one_sentence
     with pytest.raises(DatasetFrozenError) as refused:
         import_text(LONGER, dry_run=dry_run)
     assert str(refused.value) == (
-        "The dataset Talks is frozen since March 5, 2026, because a study that uses it was activated: make a new "
+        "The dataset Talks is frozen since 5 Mar 2026, because a study that uses it was activated: make a new "
         "dataset for the 2 conversations that are not in it."
     )
     assert frozen.conversations.count() == 1
@@ -93,6 +93,6 @@ def test_the_command_ends_with_one_line(frozen, tmp_path):
 
 def test_a_frozen_dataset_without_a_number_is_refused_in_other_words(frozen):
     assert str(DatasetFrozenError(frozen)) == (
-        "The dataset Talks is frozen since March 5, 2026, because a study that uses it was activated: its "
+        "The dataset Talks is frozen since 5 Mar 2026, because a study that uses it was activated: its "
         "conversations can no longer change."
     )
