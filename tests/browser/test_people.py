@@ -29,7 +29,7 @@ def test_a_person_is_deactivated_only_by_typing_the_address(open_page, watch, ad
     page.goto(f"/accounts/users/{rosa.pk}/")
     page.get_by_label("E-mail address of the person").fill("ada@example.org")
     page.get_by_role("button", name="Deactivate this person").click()
-    expect(page.get_by_text("This is not the address of this person")).to_be_visible()
+    expect(page.get_by_text("This is not the address of this person").first).to_be_visible()
     page.get_by_label("E-mail address of the person").fill("rosa@example.org")
     page.get_by_role("button", name="Deactivate this person").click()
     expect(page.get_by_text("Rosa is deactivated.")).to_be_visible()
