@@ -19,7 +19,8 @@ from tests.walking import Walker, every_route, furnish, objects_of
 SCRIPT = "<script>planted()</script>"
 IMAGE = '"><img src=planted onerror=planted()>'
 LINK = "[planted](javascript:planted())"
-NASTY = f"{SCRIPT}{IMAGE}{LINK}<b onclick='planted()'>"
+# Short enough for every name that is not bounded below 100 characters.
+NASTY = f"{SCRIPT}{IMAGE}<b onclick='planted()'>"
 
 
 class Planted(HTMLParser):
@@ -50,7 +51,9 @@ def hostile(grief, rosa, emil):
     """Rosa's study with markup in whatever somebody may have typed or uploaded."""
     furnish(grief, rosa, word="x")
     about = {"description": NASTY}
-    Study.objects.update(title=NASTY, instructions=NASTY, content_warning=NASTY, support_contact=NASTY, **about)
+    Study.objects.update(
+        title=NASTY, instructions=f"{NASTY}{LINK}", content_warning=NASTY, support_contact=NASTY, **about
+    )
     Block.objects.update(title=NASTY)
     Dataset.objects.update(name=NASTY, source=NASTY, licence=NASTY, **about)
     Conversation.objects.update(title=NASTY, metadata={NASTY: NASTY})
@@ -58,7 +61,7 @@ def hostile(grief, rosa, emil):
         Conversation.objects.filter(pk=conversation.pk).update(external_id=f"{number}{NASTY}")
     Turn.objects.update(text=NASTY, speaker=NASTY)
     Framework.objects.update(name=NASTY, citation=NASTY)
-    Dimension.objects.update(label=NASTY, question=NASTY, guideline=NASTY)
+    Dimension.objects.update(label=NASTY, question=NASTY, guideline=f"{NASTY}{LINK}")
     ScalePoint.objects.update(label=NASTY)
     User.objects.update(name=NASTY)
     Rating.objects.update(comment=NASTY)
