@@ -189,7 +189,7 @@ STATIC_ROOT = VAR_DIR / "static"
 # Only hashed names are served, and source maps are not worth the minute that compressing them takes.
 WHITENOISE_KEEP_ONLY_HASHED_FILES = True
 WHITENOISE_SKIP_COMPRESS_EXTENSIONS = ["png", "jpg", "webp", "gif", "woff", "woff2", "gz", "br", "zip", "map", "txt"]
-STORAGES = {
+STORAGES: dict[str, dict[str, Any]] = {
     "default": {
         "BACKEND": "django.core.files.storage.FileSystemStorage",
         "OPTIONS": {

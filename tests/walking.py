@@ -259,7 +259,7 @@ def dump() -> dict[str, list[dict[str, object]]]:
 
 # What differs between two answers that say the same: tokens against forgery and of new invitations, and the nonces of
 # the page's policy.
-VARYING = re.compile(rb"\b[A-Za-z0-9]{64}\b|nonce-[\w+/=-]+|nonce=\"[^\"]+\"|/invite/[\w-]+")
+VARYING = re.compile(rb"\b[A-Za-z0-9]{64}\b|nonce-[\w+/=-]+|nonce=\"[^\"]+\"|/invite/[\w-]+|/jobs/\d+/")
 
 
 def said(answer: Answer) -> Answer:
