@@ -258,7 +258,7 @@ def dump() -> dict[str, list[dict[str, object]]]:
 
 
 # What differs between two answers that say the same: tokens against forgery and of new invitations, and the nonces of
-# the page's policy.
+# the page's policy; and the numbers of jobs, which PostgreSQL does not take back with a transaction.
 VARYING = re.compile(rb"\b[A-Za-z0-9]{64}\b|nonce-[\w+/=-]+|nonce=\"[^\"]+\"|/invite/[\w-]+|/jobs/\d+/")
 
 
