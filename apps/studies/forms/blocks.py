@@ -163,10 +163,6 @@ class BlockForm(GroupsForm):
         return [self[field_of(trait)] for trait in self.traits if field_of(trait) in self.fields]
 
     @property
-    def n_chosen_traits(self) -> int:
-        return sum(bool(field.value()) for field in self.trait_fields)
-
-    @property
     def unlisted_traits(self) -> list[str]:
         return [trait.label for trait in self.traits if field_of(trait) not in self.fields]
 
