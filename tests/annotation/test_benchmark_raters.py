@@ -6,9 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 SCRIPT = Path(__file__).resolve().parents[2] / "benchmarks" / "raters.py"
 
 
+@pytest.mark.once
 def test_every_answer_that_was_sent_is_stored_once(tmp_path):
     environment = {name: value for name, value in os.environ.items() if name not in ("DATABASE_URL", "REDIS_URL")}
     environment |= {"TMPDIR": str(tmp_path)}

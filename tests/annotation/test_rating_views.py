@@ -562,6 +562,24 @@ def test_submit_by_script_answers_in_json(desk):
     assert desk.post("submit").status_code == 302
 
 
+def told_after(answer, client):
+    page = client.get(answer.headers["Location"])
+    return [str(message) for message in page.context["messages"]], page.text
+
+
+def test_the_next_item_says_once_what_became_of_the_last(desk):
+    told, page = told_after(desk.form("submit", 4, 2), desk.client)
+    assert told == ["The item is submitted."]
+    assert page.count("The item is submitted.") == 1
+    following = Assignment.objects.exclude(pk=desk.assignment.pk).get()
+    assert "The item is submitted." not in desk.client.get(reverse("rating:item", args=["grief", following.pk])).text
+
+
+def test_whoever_skips_is_told_where_the_item_stays(desk):
+    told, _page = told_after(desk.post("skip", {"reason": "broken"}), desk.client)
+    assert told == ["The item is skipped. It stays in your list of items."]
+
+
 def test_skip_by_script_answers_in_json(desk):
     json_asked = {"Accept": "application/json"}
     assert desk.post("skip", **json_asked).json()["state"] == "refused"

@@ -1,11 +1,6 @@
 """Two writers at the same moment, on connections of their own."""
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
-
 import pytest
-from django.db import connection
 
 from apps.annotation.models import Rating, RatingEvent
 from apps.annotation.services.recording import (
@@ -16,25 +11,9 @@ from apps.annotation.services.recording import (
     record_ratings,
 )
 from apps.studies.models import Item
+from tests.simultaneous import at_once
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-def at_once(*acts: Callable[[], object]) -> list[object]:
-    """What each act returned or raised, all begun at the same moment in threads of their own."""
-    gate = Barrier(len(acts))
-
-    def begun(act: Callable[[], object]) -> object:
-        gate.wait(timeout=10)
-        try:
-            return act()
-        except Exception as problem:
-            return problem
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(len(acts)) as threads:
-        return list(threads.map(begun, acts))
 
 
 @pytest.fixture

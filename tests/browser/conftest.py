@@ -2,6 +2,8 @@
 
 import os
 import shutil
+import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,6 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from django.conf import settings
+from django.core.signals import request_finished, request_started
 from django.test import Client
 from django.urls import get_resolver
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
@@ -39,11 +42,15 @@ document.addEventListener("securitypolicyviolation", (event) => {
 """
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(os.path.dirname(__file__)):
             item.add_marker(pytest.mark.browser)
             item.add_marker(pytest.mark.django_db(transaction=True))
+            # Rating is where people write at the same time; the rest is how pages look and are walked through.
+            if not item.path.name.startswith("test_rating"):
+                item.add_marker(pytest.mark.once)
 
 
 @pytest.fixture(scope="package")
@@ -70,6 +77,7 @@ class Watch:
     site: str
     faults: list[str] = field(default_factory=list)
     expected: list[str] = field(default_factory=list)
+    over: bool = False
 
     def follow(self, page: Page) -> None:
         page.expose_function("reportViolation", lambda text: self.note(page, f"content security policy: {text}"))
@@ -84,11 +92,43 @@ class Watch:
             self.note(page, f"asked another host: {url}")
 
     def note(self, page: Page, fault: str) -> None:
-        if not any(text in fault for text in self.expected):
+        if not self.over and not any(text in fault for text in self.expected):
             self.faults.append(f"{page.url}: {fault}")
 
 
 OpenPage = Callable[..., Page]
+
+
+class InFlight:
+    """How many requests the server is at work on: the database may not be emptied under them."""
+
+    def __init__(self) -> None:
+        self.count, self.lock = 0, threading.Lock()
+
+    def begun(self, **_: object) -> None:
+        with self.lock:
+            self.count += 1
+
+    def over(self, **_: object) -> None:
+        with self.lock:
+            self.count -= 1
+
+    def wait(self, seconds: float = 10) -> None:
+        """Until nothing was under way twice in a row."""
+        calm, until = 0, time.monotonic() + seconds
+        while calm < 2 and time.monotonic() < until:
+            calm = calm + 1 if self.count <= 0 else 0
+            time.sleep(0.02)
+
+
+@pytest.fixture
+def in_flight(live_server: Any) -> Iterator[InFlight]:
+    requests = InFlight()
+    request_started.connect(requests.begun)
+    request_finished.connect(requests.over)
+    yield requests
+    request_started.disconnect(requests.begun)
+    request_finished.disconnect(requests.over)
 
 
 @pytest.fixture
@@ -99,7 +139,7 @@ def watch(live_server: Any) -> Iterator[Watch]:
 
 
 @pytest.fixture
-def open_page(browser: Browser, live_server: Any, watch: Watch) -> Iterator[OpenPage]:
+def open_page(browser: Browser, live_server: Any, watch: Watch, in_flight: InFlight) -> Iterator[OpenPage]:
     """`open_page(user, viewport=PHONE, color_scheme="dark")`: a page of a browser of its own, already signed in."""
     contexts: list[BrowserContext] = []
 
@@ -114,8 +154,12 @@ def open_page(browser: Browser, live_server: Any, watch: Watch) -> Iterator[Open
         return page
 
     yield opened
+    watch.over = True
     for context in contexts:
+        # A page that closes sends its last word, which nobody waits for: not into the next test's database.
+        context.set_offline(True)
         context.close()
+    in_flight.wait()
 
 
 @pytest.fixture

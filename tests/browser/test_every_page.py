@@ -34,8 +34,6 @@ from tests.browser.conftest import DESKTOP, PHONE, accessibility_faults, scrolls
 SIZES = {"desk": DESKTOP, "phone": PHONE}
 SCHEMES = {"desk": "light", "phone": "dark"}
 
-# How a page looks is the same on every database.
-pytestmark = pytest.mark.looks
 
 # Addresses that are no pages: acts (POST only), files, and what programs read.
 NO_PAGES = {

@@ -303,6 +303,7 @@ def test_the_way_back_and_forth_between_items(open_page, rosa, emil):
     page.keyboard.press("3")
     page.keyboard.press("Control+Enter")
     expect(page).not_to_have_url(re.compile(address_of(first)))
+    expect(page.get_by_text("The item is submitted.")).to_be_visible()
     page.get_by_role("button", name="Previous").click()
     expect(page).to_have_url(re.compile(address_of(first)))
     expect(page.get_by_text("You have submitted this item.")).to_be_visible()

@@ -20,6 +20,8 @@ from tests.browser.listening import (
     write_turns,
 )
 
+pytestmark = pytest.mark.once
+
 TABLET = {"width": 768, "height": 1024}
 SMALL_DESK = {"width": 1024, "height": 768}
 ZOOMED = {"width": 720, "height": 450}  # 1440 x 900 at 200 %

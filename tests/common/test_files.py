@@ -20,6 +20,14 @@ from apps.common.services.jobs import create_job
 CONTENT = b"id,text\n1,caf\xc3\xa9\n"
 
 
+@pytest.fixture(autouse=True)
+def own_folder(settings: Any, tmp_path: Path) -> None:
+    """What another test left on disk would count as strays."""
+    default = settings.STORAGES["default"]
+    options = default["OPTIONS"] | {"location": tmp_path / "media"}
+    settings.STORAGES = settings.STORAGES | {"default": default | {"OPTIONS": options}}
+
+
 def stored(owner: User, *, days_old: int = 0) -> StoredFile:
     file = store_file(upload=SimpleUploadedFile("talks.csv", CONTENT), owner=owner)
     StoredFile.objects.filter(pk=file.pk).update(created_at=timezone.now() - timedelta(days=days_old))
@@ -135,7 +143,5 @@ def test_a_file_that_no_row_knows_goes_after_a_day(rosa: User) -> None:
     assert [default_storage.exists(file.file.name) for file in (kept, old, fresh)] == [True, False, True]
 
 
-def test_where_nothing_was_ever_uploaded_there_is_nothing_to_delete(db: None, settings: Any, tmp_path: Path) -> None:
-    options = {"location": tmp_path / "media"}
-    settings.STORAGES = settings.STORAGES | {"default": settings.STORAGES["default"] | {"OPTIONS": options}}
+def test_where_nothing_was_ever_uploaded_there_is_nothing_to_delete(db: None) -> None:
     assert delete_old_files() == 0

@@ -1,11 +1,6 @@
 """An invitation and a study's owners, from two sides at the same moment."""
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
-
 import pytest
-from django.db import connection
 from django.test import Client
 
 from apps.accounts.models import User
@@ -13,25 +8,9 @@ from apps.studies.models import Invitation, MemberRole, Membership, RaterKind
 from apps.studies.services.invitations import create_invitations
 from apps.studies.services.people import LastOwnerError, remove_member
 from tests.conftest import make_user
+from tests.simultaneous import at_once
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-def at_once(*acts: Callable[[], object]) -> list[object]:
-    """What each act returned or raised, all begun at the same moment in threads of their own."""
-    gate = Barrier(len(acts))
-
-    def begun(act: Callable[[], object]) -> object:
-        gate.wait(timeout=10)
-        try:
-            return act()
-        except Exception as problem:
-            return problem
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(len(acts)) as threads:
-        return list(threads.map(begun, acts))
 
 
 @pytest.fixture

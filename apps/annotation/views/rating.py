@@ -6,6 +6,7 @@ time and report the time.
 
 from dataclasses import asdict
 
+from django.contrib import messages
 from django.http import Http404, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
@@ -159,7 +160,7 @@ def _submit(request: PersonRequest, assignment: Assignment) -> HttpResponse:
         return _show_missing(request, assignment)
     try:
         reservations.submit(assignment=assignment)
-        return _moved_on(request, assignment)
+        return _moved_on(request, assignment, gettext("The item is submitted."))
     except WorkRefused as refusal:
         return _refused(request, assignment, refusal)
 
@@ -168,7 +169,7 @@ def _skip(request: PersonRequest, assignment: Assignment) -> HttpResponse:
     key, words = request.POST.get("reason", ""), request.POST.get("reason-words", "")
     try:
         reservations.skip(assignment=assignment, reason=reason_given(key=key, words=words))
-        return _moved_on(request, assignment)
+        return _moved_on(request, assignment, gettext("The item is skipped. It stays in your list of items."))
     except WorkRefused as refusal:
         return _refused(request, assignment, refusal)
     except ReasonMissing as problem:
@@ -179,8 +180,9 @@ def _skip(request: PersonRequest, assignment: Assignment) -> HttpResponse:
         return _show(request, screen, status=422)
 
 
-def _moved_on(request: PersonRequest, assignment: Assignment) -> HttpResponse:
+def _moved_on(request: PersonRequest, assignment: Assignment, told: str) -> HttpResponse:
     response = forward(assignment)
+    messages.success(request, told)
     if wants_json(request):
         return JsonResponse({"state": assignment.state, "url": response.headers["Location"]})
     return response
