@@ -13,6 +13,7 @@ import numpy as np
 from apps.measures.arrays import FloatArray
 from apps.measures.corrections import benjamini_hochberg
 from apps.measures.groups import GROUP_STATISTICS, group_statistics
+from apps.measures.kappa import Weighting
 from apps.measures.pairs import PAIR_STATISTICS, Convention, pair_statistics
 from apps.measures.results import Reason, Result, undefined
 from apps.measures.within import retest_statistics
@@ -21,6 +22,7 @@ from apps.reliability.matrix import RaterKey, RatingTable, Side, TableKey, conte
 from apps.reliability.notes import Note, notes_on_group
 
 DEFAULT_RESAMPLES = 1000
+KAPPAS = tuple(weighting.value for weighting in Weighting)
 
 Planner = Callable[[Sequence[RaterKey]], Plan]
 
@@ -66,7 +68,10 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """A computed report: its rows in the order of the tables, what a reader should know, and what it was made from."""
+    """A computed report: its rows in the order of the tables, what a reader should know, and what it was made from.
+
+    `other_rows`: the kappas of the other convention, where both were asked for.
+    """
 
     rows: tuple[AgreementRow, ...]
     notes: tuple[Note, ...]
@@ -75,6 +80,7 @@ class Agreement:
     raters: int
     ratings: int
     data_hash: str
+    other_rows: tuple[AgreementRow, ...] = ()
 
     def undefined_counts(self) -> dict[str, int]:
         """How many rows have no value, by reason, the most frequent first."""
@@ -85,9 +91,16 @@ class Agreement:
         return dict(sorted(counts.items(), key=lambda entry: (-entry[1], entry[0])))
 
 
-def analyse(tables: Iterable[RatingTable], settings: Settings, *, plan: Planner = study_plan) -> Agreement:
-    """Every comparison of `plan` in every table. Tables are taken one at a time and not kept."""
+def analyse(
+    tables: Iterable[RatingTable], settings: Settings, *, plan: Planner = study_plan, both_conventions: bool = False
+) -> Agreement:
+    """Every comparison of `plan` in every table. Tables are taken one at a time and not kept.
+
+    `both_conventions`: the kappas of every pair in the other convention as well.
+    """
     rows: list[AgreementRow] = []
+    others: list[AgreementRow] = []
+    other_settings = replace(settings, convention=_other(settings.convention))
     notes: list[Note] = []
     hashes: list[str] = []
     raters: set[str] = set()
@@ -97,6 +110,8 @@ def analyse(tables: Iterable[RatingTable], settings: Settings, *, plan: Planner 
         columns: dict[str, FloatArray] = {}
         for pair in comparisons.pairs:
             rows += _pair_rows(table, pair, settings, columns)
+            if both_conventions:
+                others += _pair_rows(table, pair, other_settings, columns, KAPPAS)
         for group in comparisons.groups:
             results = _group_results(table, group, settings)
             rows += _rows(table.key, group.name, "", results)
@@ -108,6 +123,7 @@ def analyse(tables: Iterable[RatingTable], settings: Settings, *, plan: Planner 
         ratings += int((~np.isnan(table.values)).sum())
     return Agreement(
         rows=tuple(adjusted(rows)),
+        other_rows=tuple(adjusted(others)),
         notes=tuple(notes),
         settings=settings,
         tables=len(hashes),
@@ -115,6 +131,10 @@ def analyse(tables: Iterable[RatingTable], settings: Settings, *, plan: Planner 
         ratings=ratings,
         data_hash=content_hash(hashes),
     )
+
+
+def _other(convention: Convention) -> Convention:
+    return Convention.OBSERVED if convention is Convention.SCALE else Convention.SCALE
 
 
 def comparison_seed(seed: int, key: TableKey, a: str, b: str) -> int:
@@ -142,13 +162,17 @@ def adjusted(rows: Sequence[AgreementRow]) -> list[AgreementRow]:
 
 
 def _pair_rows(
-    table: RatingTable, pair: Pair, settings: Settings, columns: dict[str, FloatArray]
+    table: RatingTable,
+    pair: Pair,
+    settings: Settings,
+    columns: dict[str, FloatArray],
+    statistics: Sequence[str] = PAIR_STATISTICS,
 ) -> list[AgreementRow]:
     """Rows of one pair. `columns` keeps the values of groups that several pairs share."""
     if table.scale.is_nominal and (pair.a.how or pair.b.how):
         # Names have no median and no mean: there is nothing to compare with.
         blank = undefined(Reason.NOT_FOR_NOMINAL, n_raters=2)
-        return _rows(table.key, pair.a.name, pair.b.name, dict.fromkeys(PAIR_STATISTICS, blank))
+        return _rows(table.key, pair.a.name, pair.b.name, dict.fromkeys(statistics, blank))
     results = pair_statistics(
         _column(table, pair.a, columns),
         _column(table, pair.b, columns),
@@ -156,8 +180,9 @@ def _pair_rows(
         convention=settings.convention,
         resamples=settings.resamples,
         seed=comparison_seed(settings.seed, table.key, pair.a.name, pair.b.name),
+        statistics=statistics,
     )
-    return _rows(table.key, pair.a.name, pair.b.name, {name: _of_two(results[name]) for name in PAIR_STATISTICS})
+    return _rows(table.key, pair.a.name, pair.b.name, {name: _of_two(results[name]) for name in statistics})
 
 
 def _of_two(result: Result) -> Result:

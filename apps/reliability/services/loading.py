@@ -13,11 +13,14 @@ import numpy as np
 from django.db.models import QuerySet
 
 from apps.annotation.models import Rating
+from apps.corpus.models import Conversation
 from apps.frameworks.models import Dimension
 from apps.measures.arrays import BoolArray, FloatArray, IntArray
 from apps.measures.scale import Level, Scale
 from apps.reliability.matrix import Kind, RaterKey, RatingTable, TableKey
+from apps.reliability.selection import DataSelection
 from apps.studies.models import BlockFramework, Exclusion, Item, ItemRole, Rater, Study
+from apps.studies.selection import Traits, is_taken
 
 # Rows fetched and encoded at a time.
 CHUNK_ROWS = 20_000
@@ -55,18 +58,27 @@ class _Ratings:
 
 
 def load_tables(
-    *, study: Study, block: str | None = None, framework: str | None = None, dimension: str | None = None
+    *,
+    study: Study,
+    block: str | None = None,
+    framework: str | None = None,
+    dimension: str | None = None,
+    selection: DataSelection | None = None,
 ) -> Iterator[RatingTable]:
     """The tables of a study, one at a time, by block, framework and dimension in the order of the study.
 
-    `block`, `framework` and `dimension` are slugs that narrow what is loaded; nothing matches an unknown slug. Only
+    `block`, `framework` and `dimension` are slugs that narrow what is loaded; nothing matches an unknown slug.
+    `selection` says which conversations take part, and whether what is excluded does. Only
     main items enter a table; repeats of them stand beside. A rater has a column in every table of a block in which
     they rated anything; a table nobody rated in is left out.
     """
     slots = _slots(study, block, framework, dimension)
-    excluded = Exclusion.objects.in_force().filter(rater__study=study, item=None).values("rater_id")
-    raters = list(study.raters.exclude(pk__in=excluded).order_by("pk"))
-    items = _load_items(study, block)
+    chosen = selection or DataSelection()
+    found = study.raters.order_by("pk")
+    if not chosen.with_excluded:
+        found = found.exclude(pk__in=Exclusion.objects.in_force().filter(item=None).values("rater_id"))
+    raters = list(found)
+    items = _load_items(study, block, chosen)
     wanted = Rating.objects.finished().filter(rater__study=study)
     if block is not None:
         wanted = wanted.filter(item__block__slug=block)
@@ -75,7 +87,9 @@ def load_tables(
         narrowed = wanted.filter(dimension__in=[slot.dimension_id for slot in slots])
     ratings = _load_ratings(narrowed, items, raters)
     present = _present(ratings, items) if narrowed is wanted else _present_in_database(wanted, raters)
-    return _tables(slots, raters, items, _without_excluded(ratings, items, raters, study), present)
+    if not chosen.with_excluded:
+        ratings = _without_excluded(ratings, items, raters, study)
+    return _tables(slots, raters, items, ratings, present)
 
 
 def _slots(study: Study, block: str | None, framework: str | None, dimension: str | None) -> list[_Slot]:
@@ -105,7 +119,7 @@ def scale_of(dimension: Dimension) -> Scale:
     return Scale(tuple(points), Level(dimension.level))
 
 
-def _load_items(study: Study, block: str | None) -> _Items:
+def _load_items(study: Study, block: str | None, selection: DataSelection) -> _Items:
     """Main items numbered in their block by external id, and repeats under the number of their main item."""
     found = Item.objects.filter(block__study=study, role__in=[ItemRole.MAIN, ItemRole.REPEAT])
     if block is not None:
@@ -113,7 +127,12 @@ def _load_items(study: Study, block: str | None) -> _Items:
     columns = found.order_by("pk").values_list("pk", "block_id", "role", "conversation_id", "conversation__external_id")
     numbers: list[IntArray] = []
     names: list[str] = []
+    taken = taken_conversations(study, selection) if selection.metadata else None
     for rows in _chunks(columns):
+        if taken is not None:
+            rows = [row for row in rows if row[3] in taken]
+            if not rows:
+                continue
         numbers.append(
             np.array([(pk, block_id, role == ItemRole.REPEAT, talk) for pk, block_id, role, talk, _ in rows], np.int64)
         )
@@ -132,6 +151,14 @@ def _load_items(study: Study, block: str | None) -> _Items:
         places[repeats] = [row_of.get(conversation, -1) for conversation in conversation_ids[repeats]]
     kept = places >= 0
     return _Items(ids[kept], block_ids[kept], places[kept], is_repeat[kept] == 1, keys)
+
+
+def taken_conversations(study: Study, selection: DataSelection) -> set[int]:
+    """Keys of the study's conversations that the selection's metadata choose. One query."""
+    found = Conversation.objects.filter(items__block__study=study).distinct().order_by("pk")
+    rows = found.values_list("pk", "metadata", "factors", "language").iterator(chunk_size=CHUNK_ROWS)
+    choice = dict(selection.metadata)
+    return {pk for pk, *traits in rows if is_taken(Traits(*traits), choice)}
 
 
 def _load_ratings(ratings: QuerySet[Rating], items: _Items, raters: list[Rater]) -> _Ratings:
