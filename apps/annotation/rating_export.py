@@ -4,6 +4,7 @@ The columns are those that `import_ratings` reads, so an exported file can be im
 """
 
 import csv
+import io
 import json
 import os
 import tempfile
@@ -19,7 +20,10 @@ import pyarrow.parquet
 from apps.common.formulas import escape_formula
 from apps.frameworks.scales import NUMBER
 
-ROWS_AT_ONCE = 5_000
+# Many enough for the row groups of a Parquet file to be worth it, few enough to be held in memory.
+ROWS_AT_ONCE = 20_000
+# What is written down or sent at a time: lines one by one cost more than what is in them.
+PIECE_BYTES = 64 * 1024
 
 
 class Passage(TypedDict):
@@ -73,24 +77,59 @@ def write_export(ratings: Iterable[ExportedRating], path: Path) -> int:
     if write is None:
         expected = ", ".join(FORMATS)
         raise UnknownFormatError(f"{path.name} ends in none of the formats written here: {expected}.")
+    counted = _Counted(ratings)
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=".export-") as beside:
         unfinished = Path(beside) / path.name
-        rows = write(ratings, unfinished)
+        with unfinished.open("wb") as file:
+            for piece in write(counted):
+                file.write(piece)
         os.replace(unfinished, path)
-    return rows
+    return counted.rows
 
 
-def _write_csv(ratings: Iterable[ExportedRating], path: Path) -> int:
+class _Counted:
+    """Ratings as they pass, and how many have."""
+
+    def __init__(self, ratings: Iterable[ExportedRating]) -> None:
+        self._ratings = ratings
+        self.rows = 0
+
+    def __iter__(self) -> Iterator[ExportedRating]:
+        for rating in self._ratings:
+            self.rows += 1
+            yield rating
+
+
+class _Line:
+    """A file that hands back what is written."""
+
+    def write(self, text: str) -> str:
+        return text
+
+
+def csv_pieces(ratings: Iterable[ExportedRating]) -> Iterator[bytes]:
     """UTF-8, a header. Free text that a spreadsheet would run is escaped; numbers stay numbers."""
-    rows = 0
-    with path.open("w", encoding="utf-8", newline="") as file:
-        # CR LF, so that the writer quotes cells with either of the two.
-        writer = csv.writer(file, lineterminator="\r\n")
-        writer.writerow(COLUMNS)
-        for rating in ratings:
-            writer.writerow(_cells(rating))
-            rows += 1
-    return rows
+    # CR LF, so that the writer quotes cells with either of the two.
+    writer = csv.writer(_Line(), lineterminator="\r\n")
+    # At once: whoever waits for the rows sees that something comes.
+    yield writer.writerow(COLUMNS).encode()
+    yield from _pieces(writer.writerow(_cells(rating)) for rating in ratings)
+
+
+def json_line_pieces(ratings: Iterable[ExportedRating]) -> Iterator[bytes]:
+    """UTF-8, one object a line."""
+    yield from _pieces(json.dumps(_plain(rating), ensure_ascii=False, allow_nan=False) + "\n" for rating in ratings)
+
+
+def _pieces(lines: Iterable[str]) -> Iterator[bytes]:
+    piece = bytearray()
+    for line in lines:
+        piece += line.encode()
+        if len(piece) >= PIECE_BYTES:
+            yield bytes(piece)
+            piece.clear()
+    if piece:
+        yield bytes(piece)
 
 
 def _cells(rating: ExportedRating) -> list[object]:
@@ -116,15 +155,6 @@ def _plain(rating: ExportedRating) -> dict[str, Any]:
     }
 
 
-def _write_json_lines(ratings: Iterable[ExportedRating], path: Path) -> int:
-    rows = 0
-    with path.open("w", encoding="utf-8", newline="") as file:
-        for rating in ratings:
-            file.write(json.dumps(_plain(rating), ensure_ascii=False, allow_nan=False) + "\n")
-            rows += 1
-    return rows
-
-
 TIME = pyarrow.timestamp("us", tz="UTC")
 PARQUET_SCHEMA = pyarrow.schema(
     [
@@ -141,17 +171,43 @@ PARQUET_SCHEMA = pyarrow.schema(
 )
 
 
-def _write_parquet(ratings: Iterable[ExportedRating], path: Path) -> int:
-    """Values as doubles, times as UTC, evidence as a JSON text."""
-    rows = 0
-    with pyarrow.parquet.ParquetWriter(path, PARQUET_SCHEMA) as writer:
+class _Outbox(io.RawIOBase):
+    """A file that is written from beginning to end, and emptied on the way."""
+
+    def __init__(self) -> None:
+        self._held = bytearray()
+        self._written = 0
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self._held += data
+        size = memoryview(data).nbytes
+        self._written += size
+        return size
+
+    def tell(self) -> int:
+        return self._written
+
+    def take(self) -> bytes:
+        taken = bytes(self._held)
+        self._held.clear()
+        return taken
+
+
+def parquet_pieces(ratings: Iterable[ExportedRating]) -> Iterator[bytes]:
+    """Values as doubles, times as UTC, evidence as a JSON text. What it holds in all stands at the end of the file."""
+    outbox = _Outbox()
+    with pyarrow.parquet.ParquetWriter(outbox, PARQUET_SCHEMA) as writer:
+        yield outbox.take()
         for chunk in _chunks(ratings):
             records = [
                 rating._asdict() | {"evidence": json.dumps(rating.evidence, ensure_ascii=False)} for rating in chunk
             ]
             writer.write_table(pyarrow.Table.from_pylist(records, schema=PARQUET_SCHEMA))
-            rows += len(chunk)
-    return rows
+            yield outbox.take()
+    yield outbox.take()
 
 
 def _chunks(ratings: Iterable[ExportedRating]) -> Iterator[list[ExportedRating]]:
@@ -160,8 +216,8 @@ def _chunks(ratings: Iterable[ExportedRating]) -> Iterator[list[ExportedRating]]
         yield chunk
 
 
-FORMATS: dict[str, Callable[[Iterable[ExportedRating], Path], int]] = {
-    ".csv": _write_csv,
-    ".jsonl": _write_json_lines,
-    ".parquet": _write_parquet,
+FORMATS: dict[str, Callable[[Iterable[ExportedRating]], Iterator[bytes]]] = {
+    ".csv": csv_pieces,
+    ".jsonl": json_line_pieces,
+    ".parquet": parquet_pieces,
 }
