@@ -70,7 +70,7 @@ class Settings:
 class Agreement:
     """A computed report: its rows in the order of the tables, what a reader should know, and what it was made from.
 
-    `other_rows`: the kappas of the other convention, where both were asked for.
+    `other_rows`: the same rows, in the same order, as the other convention gives them, where both were asked for.
     """
 
     rows: tuple[AgreementRow, ...]
@@ -96,7 +96,7 @@ def analyse(
 ) -> Agreement:
     """Every comparison of `plan` in every table. Tables are taken one at a time and not kept.
 
-    `both_conventions`: the kappas of every pair in the other convention as well.
+    `both_conventions`: `other_rows` as well, of which only the kappas are computed a second time.
     """
     rows: list[AgreementRow] = []
     others: list[AgreementRow] = []
@@ -109,15 +109,19 @@ def analyse(
         comparisons = plan(table.raters)
         columns: dict[str, FloatArray] = {}
         for pair in comparisons.pairs:
-            rows += _pair_rows(table, pair, settings, columns)
+            found = _pair_rows(table, pair, settings, columns)
+            rows += found
             if both_conventions:
-                others += _pair_rows(table, pair, other_settings, columns, KAPPAS)
+                others += _replaced(found, _pair_rows(table, pair, other_settings, columns, KAPPAS))
         for group in comparisons.groups:
             results = _group_results(table, group, settings)
-            rows += _rows(table.key, group.name, "", results)
+            found = _rows(table.key, group.name, "", results)
+            rows += found
+            others += found if both_conventions else ()
             notes += notes_on_group(table, group, results)
         for column in comparisons.repeated:
             rows += _retest_rows(table, column, settings)
+            others += _retest_rows(table, column, other_settings) if both_conventions else ()
         hashes.append(table_hash(table))
         raters.update(rater.name for rater in table.raters)
         ratings += int((~np.isnan(table.values)).sum())
@@ -135,6 +139,12 @@ def analyse(
 
 def _other(convention: Convention) -> Convention:
     return Convention.OBSERVED if convention is Convention.SCALE else Convention.SCALE
+
+
+def _replaced(rows: Sequence[AgreementRow], others: Sequence[AgreementRow]) -> list[AgreementRow]:
+    """The rows of one comparison, those of the other convention in the place of their own."""
+    by_statistic = {row.statistic: row for row in others}
+    return [by_statistic.get(row.statistic, row) for row in rows]
 
 
 def comparison_seed(seed: int, key: TableKey, a: str, b: str) -> int:

@@ -5,20 +5,19 @@ metadata hold what is no rating: scales, raters, and items, also those without a
 """
 
 import io
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from apps.measures.arrays import FloatArray
 from apps.measures.scale import Level, Scale
+from apps.reliability import kept
 from apps.reliability.matrix import Kind, RaterKey, RatingTable, TableKey
 
-HEAD = b"accord"
+KIND = "ratings"
 # item, rater: places in the table's items and raters; repeat: the rater's second rating of the item.
 SCHEMA = pa.schema(
     [("item", pa.int32()), ("rater", pa.int32()), ("repeat", pa.bool_()), ("value", pa.float64())],
@@ -43,7 +42,7 @@ class Freezer:
 
     def __init__(self) -> None:
         self._file = io.BytesIO()
-        self._writer = pq.ParquetWriter(self._file, SCHEMA, compression="zstd")
+        self._writer = kept.writer(self._file, SCHEMA)
         self._tables: list[dict[str, Any]] = []
         self._blocks: dict[str, dict[str, Any]] = {}
 
@@ -62,23 +61,29 @@ class Freezer:
         name = table.key.block or f"/{table.key.dimension}"
         if self._blocks.setdefault(name, block) != block:
             raise ValueError(f"the tables of block {name} differ in their items or raters")
-        head = {"key": list(table.key), "points": table.scale.points, "level": table.scale.level, "block": name}
-        self._tables.append(head)
+        self._tables.append(
+            {
+                "key": list(table.key),
+                "points": table.scale.points,
+                "level": table.scale.level,
+                "block": name,
+                "has_repeats": table.repeats is not None,
+            }
+        )
         self._writer.write_table(_long(table), row_group_size=max(1, table.values.size * 2))
 
     def bytes(self) -> bytes:
         head = {"tables": self._tables, "blocks": self._blocks}
-        self._writer.add_key_value_metadata({HEAD: json.dumps(head, ensure_ascii=False)})
+        self._writer.add_key_value_metadata(kept.packed_head(KIND, head))
         self._writer.close()
         return self._file.getvalue()
 
 
 class FrozenTables:
-    """The tables in the bytes of a Freezer."""
+    """The tables in the bytes of a Freezer. Raises kept.UnreadableError for bytes that are not whole or not known."""
 
     def __init__(self, data: bytes) -> None:
-        self._file = pq.ParquetFile(pa.BufferReader(data))
-        head = json.loads(self._file.metadata.metadata[HEAD])
+        self._file, head = kept.opened(data, KIND)
         self._heads: list[dict[str, Any]] = head["tables"]
         self._blocks: dict[str, dict[str, Any]] = head["blocks"]
 
@@ -106,15 +111,16 @@ class FrozenTables:
     def _table(self, place: int, head: dict[str, Any]) -> RatingTable:
         block = self._blocks[head["block"]]
         raters = _raters(block)
-        columns = self._file.read_row_group(place)
-        items, numbers, repeat, values = (columns[name].to_numpy() for name in SCHEMA.names)
+        with kept.reading():
+            columns = self._file.read_row_group(place)
+            items, numbers, repeat, values = (columns[name].to_numpy() for name in SCHEMA.names)
 
         def dense(chosen: Any) -> FloatArray:
             table = np.full((len(block["items"]), len(raters)), np.nan)
             table[items[chosen], numbers[chosen]] = values[chosen]
             return table
 
-        repeats = dense(repeat) if repeat.any() else None
+        repeats = dense(repeat) if head["has_repeats"] else None
         return RatingTable.of(_key(head), _scale(head), block["items"], raters, dense(~repeat), repeats)
 
 

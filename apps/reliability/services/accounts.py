@@ -6,6 +6,7 @@ from django.db.models import Count
 
 from apps.annotation.models import Rating
 from apps.reliability.selection import DataSelection
+from apps.reliability.services.labelling import labels_of
 from apps.studies.models import Exclusion, Item, Study
 
 
@@ -17,6 +18,7 @@ def account_of(*, study: Study, selection: DataSelection) -> dict[str, Any]:
     left_out = [] if selection.with_excluded else [_words(one) for one in excluded if one.item_id is None]
     roles = Item.objects.filter(block__study=study).order_by("block__position", "role")
     return {
+        "labels": labels_of(study).as_dict(),
         "raters_left_out": left_out,
         "items": [list(row) for row in roles.values_list("block__slug", "role").annotate(Count("pk"))],
         "ratings": {

@@ -194,7 +194,7 @@ def _kept(
         "account": account_of(study=study, selection=selection),
         "notes": [asdict(note) for note in agreement.notes],
         "data": freezer.bytes(),
-        "results": pack_rows([*agreement.rows, *(row for row in agreement.other_rows if row.convention)]),
+        "results": pack_rows(agreement.rows, agreement.other_rows),
         "created_by": by,
     }
     try:
