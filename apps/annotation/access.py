@@ -57,10 +57,13 @@ def own_rater(request: PersonRequest, slug: str) -> Rater:
     return get_object_or_404(raters.select_related("study"), study__slug=slug)
 
 
-def own_assignment(request: PersonRequest, slug: str, pk: int) -> Assignment:
-    """One of the person's own items with all that belongs to it, in one query; else 404."""
+def own_assignment(request: PersonRequest, slug: str, pk: int, *more: str) -> Assignment:
+    """One of the person's own items with its study, and `more` that the page shows, in one query; else 404.
+
+    Every click asks this, and with each further table PostgreSQL weighs more orders of joining.
+    """
     assignments = Assignment.objects.filter(
         rater__study__in=Study.objects.visible_to(request.user), rater__user=request.user, rater__left_at=None
     )
-    related = ("rater__study", "item__block", "item__conversation")
-    return get_object_or_404(assignments.select_related(*related), rater__study__slug=slug, pk=pk)
+    related = assignments.select_related("rater__study", "item", *more)
+    return get_object_or_404(related, rater__study__slug=slug, pk=pk)

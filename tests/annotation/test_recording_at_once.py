@@ -43,6 +43,17 @@ def test_of_two_different_submissions_the_first_wins_and_the_other_is_told_case_
     assert RatingEvent.objects.get().value == stored.value
 
 
+def test_of_two_changes_at_once_the_second_sees_the_event_of_the_first(rate):
+    """Events counted before the lock was won would let it overwrite what its author has not seen."""
+    rate(3)
+    for seen, (one, other) in enumerate([(2, 4), (1, 5)] * 3, start=1):
+        results = at_once(lambda: rate(one, based_on=seen), lambda: rate(other, based_on=seen))  # noqa: B023
+        [told] = [result for result in results if isinstance(result, RatingConflict)]
+        [won] = [result for result in results if result is not told]
+        assert Rating.objects.get().value == won.rating.value == told.rating.value
+        assert RatingEvent.objects.count() == seen + 1
+
+
 def test_clicks_at_once_on_one_rating_are_all_events_of_one_row(rate):
     rate(1)
     results = at_once(*[lambda value=value: rate(value) for value in (2, 3, 4, 5)])

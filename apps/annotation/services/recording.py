@@ -320,7 +320,10 @@ def _insert_events(written: Sequence[_Pending], origin: str, actor: User | None)
 
 
 def _event_counts(entries: Sequence[RatingEntry], pending: dict[Key, _Pending]) -> dict[Key, int]:
-    """How many events there are of the ratings whose entries ask for it."""
+    """How many events there are of the ratings whose entries ask for it.
+
+    Not counted in the query that locks: having waited for the lock, it would still count what it saw before.
+    """
     asked = {
         pending[entry.key].rating.pk: entry.key
         for entry in entries

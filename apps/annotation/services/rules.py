@@ -6,7 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from apps.frameworks.models import Dimension, Level, ScalePoint
-from apps.studies.models import BlockFramework, Item, Rater
+from apps.studies.models import Block, Item, Rater
+
+# What decides of a dimension and its framework. Their texts, which are long, do not.
+DECISIVE_FIELDS = ("slug", "level", "minimum", "maximum", "framework__slug", "framework__frozen_at")
 
 
 class InvalidRating(ValueError):  # noqa: N818 - reads as what happened
@@ -22,10 +25,14 @@ class InvalidRating(ValueError):  # noqa: N818 - reads as what happened
 
 @dataclass(frozen=True, slots=True)
 class _ItemFacts:
-    name: str
     block_id: int
-    study_id: int
     conversation_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class _BlockFacts:
+    study_id: int
+    frameworks: set[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,16 +72,11 @@ class RuleBook:
         self._items: dict[int, _ItemFacts] = {}
         self._raters: dict[int, _RaterFacts] = {}
         self._dimensions: dict[int, _DimensionFacts] = {}
-        self._frameworks: dict[int, set[int]] = {}
+        self._blocks: dict[int, _BlockFacts] = {}
 
     def know(self, *, item: Item, rater: Rater, dimension: Dimension) -> None:
         """Takes over what these rows say themselves; asks only for the scale's points, and for what was not loaded."""
-        self._items[item.pk] = _ItemFacts(
-            name=item.conversation.external_id,
-            block_id=item.block_id,
-            study_id=item.block.study_id,
-            conversation_id=item.conversation_id,
-        )
+        self._items[item.pk] = _ItemFacts(item.block_id, item.conversation_id)
         self._raters[rater.pk] = _RaterFacts(rater.name, rater.study_id, rater.is_aggregate)
         points = ScalePoint.objects.filter(dimension=dimension).order_by("value").values_list("value", flat=True)
         self._dimensions[dimension.pk] = _facts_of(dimension, points)
@@ -84,7 +86,7 @@ class RuleBook:
         self._learn_raters(set(rater_ids) - self._raters.keys())
         self._learn_dimensions(set(dimension_ids) - self._dimensions.keys())
         self._learn_items(set(item_ids) - self._items.keys())
-        self._learn_blocks({item.block_id for item in self._items.values()} - self._frameworks.keys())
+        self._learn_blocks({item.block_id for item in self._items.values()} - self._blocks.keys())
 
     def frameworks_to_freeze(self) -> set[int]:
         """The frameworks of the dimensions learned that no rating had used before."""
@@ -97,18 +99,21 @@ class RuleBook:
         item = self._items.get(item_id)
         dimension = self._dimensions.get(dimension_id)
         rater = self._raters.get(rater_id)
-        item_name = item.name if item else f"number {item_id}"
         dimension_name = dimension.name if dimension else f"dimension number {dimension_id}"
-        if item is None or dimension is None or dimension.framework_id not in self._frameworks[item.block_id]:
-            raise InvalidRating(item_name, dimension_name, None, "a dimension of a framework of the item's block")
-        if rater is None or rater.study_id != item.study_id:
-            raise InvalidRating(item_name, dimension_name, None, "a rater of the item's study")
+
+        def invalid(value: float | None, expected: str) -> InvalidRating:
+            return InvalidRating(_name_of_item(item_id), dimension_name, value, expected)
+
+        block = self._blocks[item.block_id] if item else None
+        if block is None or dimension is None or dimension.framework_id not in block.frameworks:
+            raise invalid(None, "a dimension of a framework of the item's block")
+        if rater is None or rater.study_id != block.study_id:
+            raise invalid(None, "a rater of the item's study")
         for value, cannot_tell in answers:
             if (value is None) != cannot_tell:
-                raise InvalidRating(item_name, dimension_name, value, "either a value or cannot tell, not both")
+                raise invalid(value, "either a value or cannot tell, not both")
             if value is not None and not dimension.allows(value, from_aggregate=rater.is_aggregate):
-                expected = dimension.expected(from_aggregate=rater.is_aggregate)
-                raise InvalidRating(item_name, dimension_name, value, expected)
+                raise invalid(value, dimension.expected(from_aggregate=rater.is_aggregate))
 
     def conversation_of(self, item_id: int) -> int:
         return self._items[item_id].conversation_id
@@ -128,23 +133,27 @@ class RuleBook:
         points: Mapping[int, list[float]] = defaultdict(list)
         for dimension_id, value in ScalePoint.objects.filter(dimension__in=ids).values_list("dimension_id", "value"):
             points[dimension_id].append(value)
-        for dimension in Dimension.objects.filter(pk__in=ids).select_related("framework"):
+        for dimension in Dimension.objects.filter(pk__in=ids).select_related("framework").only(*DECISIVE_FIELDS):
             self._dimensions[dimension.pk] = _facts_of(dimension, sorted(points[dimension.pk]))
 
     def _learn_items(self, ids: set[int]) -> None:
         if ids:
-            rows = Item.objects.filter(pk__in=ids).values_list(
-                "pk", "conversation__external_id", "block_id", "block__study_id", "conversation_id"
-            )
+            rows = Item.objects.filter(pk__in=ids).values_list("pk", "block_id", "conversation_id")
             self._items |= {row[0]: _ItemFacts(*row[1:]) for row in rows}
 
     def _learn_blocks(self, ids: set[int]) -> None:
-        if ids:
-            frameworks: dict[int, set[int]] = {block_id: set() for block_id in ids}
-            used = BlockFramework.objects.filter(block__in=ids).values_list("block_id", "framework_id")
-            for block_id, framework_id in used:
-                frameworks[block_id].add(framework_id)
-            self._frameworks |= frameworks
+        if not ids:
+            return
+        # A block without a framework is a row, too.
+        rows = Block.objects.filter(pk__in=ids).order_by().values_list("pk", "study_id", "block_frameworks__framework")
+        for block_id, study_id, framework_id in rows:
+            self._blocks.setdefault(block_id, _BlockFacts(study_id, set())).frameworks.add(framework_id)
+
+
+def _name_of_item(item_id: int) -> str:
+    """Asked for only where something is wrong with one."""
+    found = Item.objects.filter(pk=item_id).values_list("conversation__external_id", flat=True).first()
+    return f"number {item_id}" if found is None else found
 
 
 def _facts_of(dimension: Dimension, points: Iterable[float]) -> _DimensionFacts:

@@ -16,6 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.accounts.access import PersonRequest
 from apps.annotation.access import own_assignment, rater_required, rater_required_json, wants_json
+from apps.annotation.services.rules import DECISIVE_FIELDS
 from apps.annotation.services.saving import (
     AnswerConflict,
     AnswerRefused,
@@ -41,7 +42,7 @@ from apps.studies.services.slots import full_items
 @rater_required
 def item(request: PersonRequest, slug: str, pk: int) -> HttpResponse:
     """GET: the screen. POST: the whole form, which saves what was changed and then does what its button says."""
-    assignment = own_assignment(request, slug, pk)
+    assignment = own_assignment(request, slug, pk, "item__block", "item__conversation")
     if request.method == "POST":
         return _act(request, assignment)
     if assignment.rater.study.status == StudyStatus.ACTIVE:
@@ -55,8 +56,9 @@ def save(request: PersonRequest, slug: str, pk: int) -> JsonResponse:
     """One scale. Answers: saved; conflict (409); refused (422); closed (403)."""
     assignment = own_assignment(request, slug, pk)
     number = request.POST.get("dimension", "")
-    scales = Dimension.objects.filter(framework__blocks=assignment.item.block_id).select_related("framework")
-    dimension = get_object_or_404(scales, pk=int(number) if _is_number(number) else 0)
+    scales = Dimension.objects.filter(framework__blocks=assignment.item.block_id)
+    decisive = scales.select_related("framework").only(*DECISIVE_FIELDS)
+    dimension = get_object_or_404(decisive, pk=int(number) if _is_number(number) else 0)
     try:
         saved = save_answer(assignment=assignment, dimension=dimension, fields=request.POST, actor=request.user)
     except WorkRefused as refusal:
