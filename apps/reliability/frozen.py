@@ -57,8 +57,7 @@ class Freezer:
             "items": list(table.items),
             "raters": [[rater.name, rater.kind, rater.is_aggregate] for rater in table.raters],
         }
-        # A file of ratings has no blocks, and each of its dimensions has items and raters of its own.
-        name = table.key.block or f"/{table.key.dimension}"
+        name = _block_name(table.key)
         if self._blocks.setdefault(name, block) != block:
             raise ValueError(f"the tables of block {name} differ in their items or raters")
         self._tables.append(
@@ -90,11 +89,13 @@ class FrozenTables:
     def scales(self) -> list[FrozenScale]:
         return [FrozenScale(_key(head), _scale(head)) for head in self._heads]
 
-    def items_of(self, block: str) -> list[str]:
-        return list(self._blocks[block]["items"])
+    def items_of(self, block: str, dimension: str = "") -> list[str]:
+        """The items of a block, rated or not; of a file of ratings (no block), those of one dimension. KeyError."""
+        return list(self._blocks[_block_name(TableKey(block, "", dimension))]["items"])
 
-    def raters_of(self, block: str) -> list[RaterKey]:
-        return _raters(self._blocks[block])
+    def raters_of(self, block: str, dimension: str = "") -> list[RaterKey]:
+        """The raters that have a column in the block, by kind and name; otherwise as `items_of`."""
+        return _raters(self._blocks[_block_name(TableKey(block, "", dimension))])
 
     def raters(self) -> list[RaterKey]:
         """Every rater of any table once, in the order of `RaterKey.order`."""
@@ -141,6 +142,11 @@ def _long(table: RatingTable) -> pa.Table:
                 )
             )
     return pa.concat_tables(parts).combine_chunks()
+
+
+def _block_name(key: TableKey) -> str:
+    """A file of ratings has no blocks, and each of its dimensions has items and raters of its own."""
+    return key.block or f"/{key.dimension}"
 
 
 def _key(head: dict[str, Any]) -> TableKey:

@@ -31,7 +31,7 @@ def writer(file: Any, schema: pa.Schema, **options: Any) -> pq.ParquetWriter:
 
 def packed_head(kind: str, head: dict[str, Any]) -> dict[bytes, bytes]:
     """The head as metadata of a Parquet file. `kind` tells files of ratings from those of figures."""
-    text = json.dumps({"kind": kind, "format": FORMAT, **head}, ensure_ascii=False)
+    text = json.dumps({"kind": kind, "format": FORMAT, **head})
     return {HEAD: base64.b64encode(zlib.compress(text.encode("utf-8")))}
 
 
