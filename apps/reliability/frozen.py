@@ -89,6 +89,10 @@ class FrozenTables:
     def scales(self) -> list[FrozenScale]:
         return [FrozenScale(_key(head), _scale(head)) for head in self._heads]
 
+    def n_ratings(self) -> int:
+        """Values in all tables, second ratings included."""
+        return int(self._file.metadata.num_rows)
+
     def items_of(self, block: str, dimension: str = "") -> list[str]:
         """The items of a block, rated or not; of a file of ratings (no block), those of one dimension. KeyError."""
         return list(self._blocks[_block_name(TableKey(block, "", dimension))]["items"])

@@ -8,8 +8,9 @@ from apps.frameworks.models import Dimension, ScalePoint
 from apps.frameworks.models import Level as DimensionLevel
 from apps.measures.scale import Level
 from apps.reliability.matrix import RatingTable, TableKey
+from apps.reliability.selection import DataSelection
 from apps.reliability.services import loading
-from apps.reliability.services.loading import load_tables, scale_of
+from apps.reliability.services.loading import Tally, load_tables, scale_of
 from apps.studies.models import Block, BlockFramework, Item, ItemRole, Rater, RaterKind
 from apps.studies.services.exclusions import exclude, revert
 from apps.studies.services.raters import add_rater
@@ -197,3 +198,28 @@ def test_ratings_arrive_whole_when_they_take_several_chunks(grief, rate, monkeyp
     monkeypatch.setattr(loading, "CHUNK_ROWS", 2)
     chunked = tables(grief)["scale_1"]
     assert_array_equal(chunked.values, whole.values)
+
+
+def test_tables_can_be_gone_through_again_and_ask_nothing(grief, rate, django_assert_num_queries):
+    rate(grief, {"expert2": [3, 2, 5], "expert1": [1, 2, 3]})
+    rate(grief, {"expert1": [4, None, None]}, dimension="scale_2")
+    loaded = load_tables(study=grief)
+    with django_assert_num_queries(0):
+        first, second = list(loaded), list(loaded)
+        assert len(loaded) == len(first) == 2
+        assert loaded.raters_by_table() == [list(table.raters) for table in first]
+    for one, other in zip(first, second, strict=True):
+        assert_array_equal(one.values, other.values)
+
+
+def test_ratings_in_no_table_are_counted_by_what_keeps_them_out(grief, rate, rosa):
+    add_items(grief, ItemRole.GOLD, count=3)
+    rate(grief, {"expert1": [1, 2, 3], "expert2": [3, "?", 5], "expert3": [4, None, 4]})
+    rate(grief, {"expert1": [5, 5, 5], "expert3": [None, 5, None]}, role=ItemRole.GOLD)
+    exclude(rater=grief.raters.get(name="expert3"), by=rosa)
+    exclude(rater=grief.raters.get(name="expert2"), item=grief.blocks.get().items.first(), by=rosa)
+    loaded = load_tables(study=grief)
+    assert loaded.tally == Tally(read=12, of_excluded_raters=3, of_other_items=3, excluded_singly=1)
+    assert sum(int((~np.isnan(table.values)).sum()) for table in loaded) == 4
+    everything = load_tables(study=grief, selection=DataSelection(with_excluded=True))
+    assert everything.tally == Tally(read=12, of_other_items=4)

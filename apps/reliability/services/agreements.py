@@ -25,12 +25,10 @@ def agreement_of_study(
     plan = partial(study_plan, all_pairs=all_pairs, pool_models=pool_models)
     tables = load_tables(study=study, block=block, framework=framework)
     if most_comparisons is not None:
-        kept = list(tables)
-        plans = [plan(table.raters) for table in kept]
+        plans = [plan(raters) for raters in tables.raters_by_table()]
         total = sum(len(one.pairs) + len(one.groups) for one in plans)
         if total > most_comparisons:
             raise TooManyComparisonsError(total)
-        tables = iter(kept)
     return analyse(tables, settings, plan=plan)
 
 

@@ -7,6 +7,7 @@ ratings marked "cannot tell" are missing values.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -38,13 +39,17 @@ class _Slot:
 
 @dataclass(frozen=True)
 class _Items:
-    """Main and repeat items. Arrays (k,) by ascending item id; `row` is the place of the conversation in its block."""
+    """Main and repeat items. Arrays (k,) by ascending item id; `row` is the place of the conversation in its block.
+
+    `keys`: the external ids of a block's rows; `not_chosen`: those of main items that the selection leaves out.
+    """
 
     ids: IntArray
     block_ids: IntArray
     rows: IntArray
     is_repeat: BoolArray
     keys: dict[int, tuple[str, ...]]
+    not_chosen: dict[int, list[str]]
 
 
 @dataclass(frozen=True)
@@ -57,6 +62,64 @@ class _Ratings:
     values: FloatArray
 
 
+@dataclass
+class Tally:
+    """Finished ratings that were read, and why some of them are in no table: of whom, on what, or singly."""
+
+    read: int = 0
+    of_excluded_raters: int = 0
+    of_other_items: int = 0
+    excluded_singly: int = 0
+
+
+@dataclass(frozen=True)
+class StudyTables:
+    """A study's ratings as they were when they were read.
+
+    Iterating gives the tables, each made when it is asked for, and anew with every pass: no query. Memory holds the
+    ratings once and one table.
+    """
+
+    slots: list[_Slot]
+    raters: list[Rater]
+    items: _Items
+    ratings: _Ratings
+    present: set[tuple[int, int]]
+    tally: Tally
+
+    def __iter__(self) -> Iterator[RatingTable]:
+        for slot, chosen in self.parts:
+            yield _table(slot, self.raters, self._columns(slot), self.items, self.ratings, chosen)
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+    def raters_by_table(self) -> list[list[RaterKey]]:
+        """The raters of each table, in its order, without making the tables."""
+        keys = [_rater_key(rater) for rater in self.raters]
+        return [
+            sorted((keys[place] for place in self._columns(slot)), key=lambda rater: rater.order)
+            for slot, _chosen in self.parts
+        ]
+
+    def _columns(self, slot: _Slot) -> list[int]:
+        return [place for place in range(len(self.raters)) if (slot.block_id, place) in self.present]
+
+    @cached_property
+    def parts(self) -> list[tuple[_Slot, IntArray]]:
+        """Each scale that somebody used, with the places of its ratings."""
+        parts = []
+        order = np.argsort(self.ratings.dimensions, kind="stable")
+        dimensions = self.ratings.dimensions[order]
+        for slot in self.slots:
+            start, end = np.searchsorted(dimensions, [slot.dimension_id, slot.dimension_id + 1])
+            chosen = order[start:end]
+            chosen = chosen[self.items.block_ids[self.ratings.items[chosen]] == slot.block_id]
+            if len(chosen):
+                parts.append((slot, chosen))
+        return parts
+
+
 def load_tables(
     *,
     study: Study,
@@ -64,8 +127,8 @@ def load_tables(
     framework: str | None = None,
     dimension: str | None = None,
     selection: DataSelection | None = None,
-) -> Iterator[RatingTable]:
-    """The tables of a study, one at a time, by block, framework and dimension in the order of the study.
+) -> StudyTables:
+    """The tables of a study, by block, framework and dimension in the order of the study.
 
     `block`, `framework` and `dimension` are slugs that narrow what is loaded; nothing matches an unknown slug.
     `selection` says which conversations take part, and whether what is excluded does. Only
@@ -85,11 +148,13 @@ def load_tables(
     narrowed = wanted
     if framework is not None or dimension is not None:
         narrowed = wanted.filter(dimension__in=[slot.dimension_id for slot in slots])
-    ratings = _load_ratings(narrowed, items, raters)
+    tally = Tally()
+    ratings = _load_ratings(narrowed, items, raters, tally)
     present = _present(ratings, items) if narrowed is wanted else _present_in_database(wanted, raters)
     if not chosen.with_excluded:
         ratings = _without_excluded(ratings, items, raters, study)
-    return _tables(slots, raters, items, ratings, present)
+        tally.excluded_singly = tally.read - tally.of_excluded_raters - tally.of_other_items - len(ratings.values)
+    return StudyTables(slots, raters, items, ratings, present, tally)
 
 
 def _slots(study: Study, block: str | None, framework: str | None, dimension: str | None) -> list[_Slot]:
@@ -127,9 +192,13 @@ def _load_items(study: Study, block: str | None, selection: DataSelection) -> _I
     columns = found.order_by("pk").values_list("pk", "block_id", "role", "conversation_id", "conversation__external_id")
     numbers: list[IntArray] = []
     names: list[str] = []
+    not_chosen: dict[int, list[str]] = {}
     taken = taken_conversations(study, selection) if selection.metadata else None
     for rows in _chunks(columns):
         if taken is not None:
+            for _pk, block_id, role, talk, name in rows:
+                if talk not in taken and role == ItemRole.MAIN:
+                    not_chosen.setdefault(block_id, []).append(name)
             rows = [row for row in rows if row[3] in taken]
             if not rows:
                 continue
@@ -150,7 +219,7 @@ def _load_items(study: Study, block: str | None, selection: DataSelection) -> _I
         row_of = dict(zip(conversation_ids[order], range(len(order)), strict=True)) if len(repeats) else {}
         places[repeats] = [row_of.get(conversation, -1) for conversation in conversation_ids[repeats]]
     kept = places >= 0
-    return _Items(ids[kept], block_ids[kept], places[kept], is_repeat[kept] == 1, keys)
+    return _Items(ids[kept], block_ids[kept], places[kept], is_repeat[kept] == 1, keys, not_chosen)
 
 
 def taken_conversations(study: Study, selection: DataSelection) -> set[int]:
@@ -161,8 +230,8 @@ def taken_conversations(study: Study, selection: DataSelection) -> set[int]:
     return {pk for pk, *traits in rows if is_taken(Traits(*traits), choice)}
 
 
-def _load_ratings(ratings: QuerySet[Rating], items: _Items, raters: list[Rater]) -> _Ratings:
-    """The ratings of those raters on those items, encoded chunk by chunk."""
+def _load_ratings(ratings: QuerySet[Rating], items: _Items, raters: list[Rater], tally: Tally) -> _Ratings:
+    """The ratings of those raters on those items, encoded chunk by chunk; the others are counted."""
     rater_ids = np.array([rater.pk for rater in raters], np.int64)
     chunks: list[_Ratings] = []
     for rows in _chunks(ratings.order_by().values_list("item_id", "rater_id", "dimension_id", "value")):
@@ -171,6 +240,9 @@ def _load_ratings(ratings: QuerySet[Rating], items: _Items, raters: list[Rater])
         item_places = _places(items.ids, table[:, 0])
         rater_places = _places(rater_ids, table[:, 1])
         kept = (item_places >= 0) & (rater_places >= 0)
+        tally.read += len(kept)
+        tally.of_excluded_raters += int((rater_places < 0).sum())
+        tally.of_other_items += int(((rater_places >= 0) & (item_places < 0)).sum())
         chunks.append(_Ratings(item_places[kept], rater_places[kept], table[kept, 2].astype(np.int64), table[kept, 3]))
     empty = np.empty(0, np.int64)
     chunks.append(_Ratings(empty, empty, empty, np.empty(0)))
@@ -227,20 +299,6 @@ def _without_excluded(ratings: _Ratings, items: _Items, raters: list[Rater], stu
     return _Ratings(ratings.items[kept], ratings.raters[kept], ratings.dimensions[kept], ratings.values[kept])
 
 
-def _tables(
-    slots: list[_Slot], raters: list[Rater], items: _Items, ratings: _Ratings, present: set[tuple[int, int]]
-) -> Iterator[RatingTable]:
-    order = np.argsort(ratings.dimensions, kind="stable")
-    sorted_dimensions = ratings.dimensions[order]
-    for slot in slots:
-        start, end = np.searchsorted(sorted_dimensions, [slot.dimension_id, slot.dimension_id + 1])
-        chosen = order[start:end]
-        chosen = chosen[items.block_ids[ratings.items[chosen]] == slot.block_id]
-        columns = [place for place in range(len(raters)) if (slot.block_id, place) in present]
-        if len(chosen) and columns:
-            yield _table(slot, raters, columns, items, ratings, chosen)
-
-
 def _table(
     slot: _Slot, raters: list[Rater], columns: list[int], items: _Items, ratings: _Ratings, chosen: IntArray
 ) -> RatingTable:
@@ -259,7 +317,11 @@ def _table(
         slot.key,
         slot.scale,
         keys,
-        [RaterKey(raters[place].name, Kind(raters[place].kind), raters[place].is_aggregate) for place in columns],
+        [_rater_key(raters[place]) for place in columns],
         dense(chosen[~is_repeat]),
         dense(chosen[is_repeat]) if is_repeat.any() else None,
     )
+
+
+def _rater_key(rater: Rater) -> RaterKey:
+    return RaterKey(rater.name, Kind(rater.kind), rater.is_aggregate)
