@@ -285,6 +285,7 @@ CELERY_BEAT_SCHEDULE = {
     # A sweep that no worker took in time is not worth doing: the next one is there.
     "sweep jobs": {"task": "common.sweep_jobs", "schedule": 15.0, "options": {"expires": 15.0}},
     "delete old files": {"task": "common.delete_old_files", "schedule": crontab(hour=3, minute=30)},
+    "delete stray files of reports": {"task": "reports.delete_stray_files", "schedule": crontab(hour=3, minute=40)},
     # Whoever wants a place marks what has lapsed, too: this keeps the pages of progress true meanwhile.
     "lapse reservations": {"task": "studies.lapse_reservations", "schedule": 180.0, "options": {"expires": 180.0}},
 }

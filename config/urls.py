@@ -9,6 +9,7 @@ urlpatterns = [
     path("frameworks/", include("apps.frameworks.urls")),
     path("datasets/", include("apps.corpus.urls")),
     path("studies/", include("apps.dashboard.agreement_urls")),
+    path("studies/", include("apps.reports.urls")),
     path("studies/", include("apps.annotation.urls")),
     path("studies/", include("apps.studies.urls")),
     path("invite/", include("apps.studies.invitation_urls")),

@@ -26,6 +26,7 @@ from apps.common.models import Job
 from apps.common.services.jobs import create_job
 from apps.corpus.models import Conversation, ConversationUpload, Dataset, SavedMapping
 from apps.frameworks.models import Dimension, Framework
+from apps.reports.models import StoredReport, StoredReportFile
 from apps.studies.models import (
     Assignment,
     AssignmentState,
@@ -38,6 +39,7 @@ from apps.studies.models import (
 )
 from apps.studies.services.exclusions import exclude
 from apps.studies.services.invitations import create_invitations
+from tests.reports.stored import keep_report
 
 # (the word before it, the name of the part) -> what it stands for.
 MEANINGS = {
@@ -46,6 +48,8 @@ MEANINGS = {
     ("rate", "pk"): "assignment",
     ("items", "pk"): "item",
     ("ratings/upload", "pk"): "rating upload",
+    ("reports", "pk"): "report",
+    ("files", "name"): "report file",
     ("people", "pk"): "membership",
     ("invitations", "pk"): "invitation",
     ("datasets", "slug"): "dataset",
@@ -148,6 +152,8 @@ def objects_of(study: Study, *people: User) -> Objects:
             "item": keys(Item.objects.filter(block__study=study)),
             "assignment": keys(Assignment.objects.filter(rater__study=study)),
             "rating upload": keys(RatingUpload.objects.filter(block__study=study)),
+            "report": keys(StoredReport.objects.filter(study=study)),
+            "report file": sorted(StoredReportFile.objects.filter(report__study=study).values_list("name", flat=True)),
             "membership": keys(Membership.objects.filter(study=study)),
             "invitation": keys(Invitation.objects.filter(study=study)),
             "dataset": list(datasets.values_list("slug", flat=True)),
@@ -211,6 +217,7 @@ def furnish(study: Study, owner: User, word: str = "remark") -> None:
     ConversationUpload.objects.create(file_name="talks.csv", owner=owner, dataset_slug="talks")
     SavedMapping.objects.create(owner=owner, name="Talks")
     create_key(user=owner, name="notebook")
+    keep_report(study, owner, title=f"{word} reported", files={f"{study.slug}.csv": b"value\n0.5\n"})
 
 
 def add_person(study: Study, user: User, name: str, role: str = MemberRole.RATER, kind: str = "expert") -> Rater:

@@ -11,8 +11,8 @@ from apps.studies.models import Study
 class StoredReport(TimeStamped):
     """A report of a study's agreement: what it holds, the snapshot it is made from, and the job that builds it.
 
-    `snapshot` is empty until the job has computed or found it; `options` are those of the form (convention, contents,
-    formats, filter).
+    `options` are those of the form (plans.py). `snapshot`, `summary` and the files are empty until the job is done:
+    `summary` holds what the page says of the report without reading it (services/building.py).
     """
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="reports")
@@ -20,6 +20,7 @@ class StoredReport(TimeStamped):
     job = models.OneToOneField(Job, on_delete=models.PROTECT, related_name="report")
     title = models.CharField(max_length=200)
     options = models.JSONField(default=dict)
+    summary = models.JSONField(default=dict, blank=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="reports")
 
     class Meta:
@@ -45,3 +46,8 @@ class StoredReportFile(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def download_name(self) -> str:
+        """A name that tells whose report it is, among others in a folder."""
+        return f"{self.report.study.slug}-report-{self.report_id}-{self.name}"

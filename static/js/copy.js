@@ -4,11 +4,18 @@
   if (!navigator.clipboard) {
     return;
   }
-  document.querySelectorAll("[data-copy]").forEach(function (button) {
-    button.hidden = false;
-    button.addEventListener("click", async function () {
-      await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent);
-      button.textContent = button.dataset.copied;
+  function prepare(part) {
+    part.querySelectorAll("[data-copy][hidden]").forEach(function (button) {
+      button.hidden = false;
+      button.addEventListener("click", async function () {
+        await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent);
+        button.textContent = button.dataset.copied;
+      });
     });
+  }
+  prepare(document);
+  // What htmx puts on the page later.
+  document.addEventListener("htmx:load", function (event) {
+    prepare(event.detail.elt);
   });
 })();

@@ -18,18 +18,22 @@ from apps.annotation.evidence import Quote
 from apps.annotation.parsing.reading import Told
 from apps.annotation.services.recording import Origin, RatingEntry, record_ratings
 from apps.annotation.services.uploads import receive_upload
+from apps.common.models import Job, JobState
 from apps.common.services.jobs import create_job
 from apps.corpus.parsing.mapping import ColumnMapping
 from apps.corpus.services.freezing import freeze_datasets
 from apps.corpus.services.saved_mappings import keep_mapping
 from apps.corpus.services.uploads import receive_upload as receive_conversations
 from apps.frameworks.models import ScalePoint
+from apps.reports.plans import ReportPlan
+from apps.reports.services.requesting import request_report
 from apps.studies.models import Assignment, AssignmentState, MemberRole, Rater, RaterKind
 from apps.studies.services.design import add_block, create_study
 from apps.studies.services.exclusions import exclude
 from apps.studies.services.invitations import create_invitations, revoke_invitation
 from apps.studies.services.reservations import skip, take_next
 from tests.browser.conftest import DESKTOP, PHONE, accessibility_faults, scrolls_sideways
+from tests.reports.stored import keep_report
 
 SIZES = {"desk": DESKTOP, "phone": PHONE}
 SCHEMES = {"desk": "light", "phone": "dark"}
@@ -69,6 +73,11 @@ NO_PAGES = {
     "rating:submit",
     "rating:time",
     "rating:upload-start",
+    "reports:cancel",
+    "reports:export-csv",
+    "reports:export-jsonl",
+    "reports:export-parquet",
+    "reports:file",
     "schema",
 }
 
@@ -253,6 +262,37 @@ def pages_of_discussion(study) -> dict[str, str]:
     }
 
 
+def pages_of_reports(owner, study) -> dict[str, str]:
+    """A report that is built, and one that waits; of ratings with a figure by which exports are checked."""
+    rate_a_little(study)
+    built = keep_report(study, owner)
+    waiting = request_report(study=study, title="Another " * 20, plan=ReportPlan(), by=owner)
+    failed = request_report(study=study, title="Third", plan=ReportPlan(), by=owner)
+    Job.objects.filter(pk=failed.job_id).update(state=JobState.FAILED, message="Nothing is rated yet.")
+    return {
+        "reports:list": reverse("reports:list", args=[study.slug]),
+        "reports:new": reverse("reports:new", args=[study.slug]),
+        "reports:new, with choices": f"{reverse('reports:new', args=[study.slug])}?block=main&excluded=1&rater=nobody",
+        "reports:exports": reverse("reports:exports", args=[study.slug]),
+        "reports:report": reverse("reports:report", args=[study.slug, built.pk]),
+        "reports:report, waiting": reverse("reports:report", args=[study.slug, waiting.pk]),
+        "reports:report, failed": reverse("reports:report", args=[study.slug, failed.pk]),
+        "reports:delete": reverse("reports:delete", args=[study.slug, built.pk]),
+    }
+
+
+def rate_a_little(study) -> None:
+    record_ratings(
+        entries=[
+            RatingEntry(item.pk, rater.pk, scale.pk, (place + number * (place % 2)) % 5 + 1)
+            for place, item in enumerate(study.blocks.get().items.order_by("position"))
+            for number, rater in enumerate(study.raters.order_by("pk"))
+            for scale in study.blocks.get().frameworks.get().dimensions.all()
+        ],
+        origin=Origin.IMPORT,
+    )
+
+
 def faults_of(page: Page, pages: dict[str, str]) -> list[str]:
     """What is wrong with the pages, by day and by night, on a desk and on a phone."""
     faults = []
@@ -322,6 +362,13 @@ def test_every_page_of_rating_uploads_is_accessible_and_fits(open_page, rosa, gr
     assert faults_of(open_page(rosa), pages_of_rating_uploads(rosa, grief)) == []
 
 
+def test_every_page_of_reports_is_accessible_and_fits(open_page, rosa, grief):
+    first = {name: reverse(name, args=[grief.slug]) for name in ("reports:list", "reports:exports", "reports:new")}
+    page = open_page(rosa)
+    assert faults_of(page, first) == []
+    assert faults_of(page, pages_of_reports(rosa, grief)) == []
+
+
 def test_every_page_of_uploads_is_accessible_and_fits(open_page, rosa, letters):
     assert faults_of(open_page(rosa), pages_of_uploads(rosa, letters)) == []
 
@@ -373,7 +420,7 @@ def test_no_page_is_forgotten(rosa, grief):
     # Seen by others than the owner: in the tests of raters above, and in test_inviting.py.
     elsewhere = {"studies:rating-leave", "invitations:opened"}
     walked = set(pages_of_strangers(rosa)) | set(pages_of_people(rosa, grief)) | set(pages_of_jobs(rosa))
-    walked |= set(pages_of_rating_uploads(rosa, grief))
+    walked |= set(pages_of_rating_uploads(rosa, grief)) | set(pages_of_reports(rosa, grief))
     walked |= set(pages_of_uploads(rosa, grief.blocks.get().dataset))
     walked |= set(pages_of_writing(grief.blocks.get().dataset, grief.blocks.get().frameworks.get()))
     walked |= set(pages_of_setup(rosa, grief))

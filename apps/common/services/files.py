@@ -3,7 +3,7 @@
 import hashlib
 import logging
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import PurePath
@@ -95,7 +95,7 @@ def delete_old_files() -> int:
             stored.delete()
         default_storage.delete(name)
         deleted += 1
-    return deleted + _delete_strays()
+    return deleted + delete_strays(UPLOADS, lambda name: StoredFile.objects.filter(file=name).exists())
 
 
 def _too_large() -> str:
@@ -103,11 +103,12 @@ def _too_large() -> str:
     return _("The file is too large: at most %(limit)s can be uploaded.") % {"limit": limit}
 
 
-def _delete_strays() -> int:
+def delete_strays(folder: str, is_known: Callable[[str], bool]) -> int:
+    """Delete files below the folder that are older than a day and that no row knows; how many."""
     before = timezone.now() - STRAYS_KEPT_FOR
     deleted = 0
-    for name in _files_below(UPLOADS):
-        if _written_at(name) < before and not StoredFile.objects.filter(file=name).exists():
+    for name in _files_below(folder):
+        if _written_at(name) < before and not is_known(name):
             default_storage.delete(name)
             deleted += 1
     return deleted

@@ -83,13 +83,15 @@ class Reporter:
         self._pulse = pulse
         self._looked_at = time.monotonic()
 
-    def step(self, text: str, total: int | None = None) -> None:
+    def step(self, text: str, total: int | None = None, done: int = 0) -> None:
         """A new step begins, of `total` units, None where that is not known. Raises JobCancelled, JobLost.
+
+        `done`: units that earlier steps have done, where `total` counts theirs as well.
 
         Call it before a long transaction rather than in it: on SQLite nobody would read it before its end.
         """
         tell = self._pulse.tell if connection.in_atomic_block else self._pulse.tell_now
-        tell(step=text[:200], done=0, total=total)
+        tell(step=text[:200], done=done, total=total)
         self._look()
 
     def advance(self, done: int) -> None:

@@ -1,6 +1,6 @@
 """What runs in the background, and how it ended: for whoever asked for it, and for admins."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -39,15 +39,7 @@ def job_list(request: "PersonRequest") -> HttpResponse:
 def job_detail(request: "PersonRequest", pk: int) -> HttpResponse:
     """The page asks for its part `job` again and again while the job is open."""
     job = get_object_or_404(Job.objects.visible_to(request.user).select_related("owner"), pk=pk)
-    has_no_worker = job.waits_long and not is_worker_alive()
-    context = {
-        "job": job,
-        "is_told": job.is_told_to(request.user),
-        "poll_seconds": _poll_seconds(job),
-        "has_no_worker": has_no_worker,
-        # On SQLite a worker that stores a large import cannot say that it is alive.
-        "others_run": has_no_worker and Job.objects.filter(state=JobState.RUNNING).exists(),
-    }
+    context = {"job": job, "is_told": job.is_told_to(request.user), **progress_of(job)}
     return render_page_or_partial(request, "common/job.html", context, partial="job")
 
 
@@ -61,6 +53,17 @@ def cancel(request: "PersonRequest", pk: int) -> HttpResponse:
         # On SQLite while the job's own transaction holds the lock.
         messages.error(request, _("The database is busy just now, and the work goes on. Please ask again in a moment."))
     return redirect("common:job", job.pk)
+
+
+def progress_of(job: Job) -> dict[str, Any]:
+    """What `common/_job_open.html` takes beside the job, and how often the page asks again."""
+    has_no_worker = job.waits_long and not is_worker_alive()
+    return {
+        "poll_seconds": _poll_seconds(job),
+        "has_no_worker": has_no_worker,
+        # On SQLite a worker that stores a large import cannot say that it is alive.
+        "others_run": has_no_worker and Job.objects.filter(state=JobState.RUNNING).exists(),
+    }
 
 
 def _poll_seconds(job: Job) -> int:

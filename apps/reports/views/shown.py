@@ -1,0 +1,104 @@
+"""A stored report in words: what was chosen, what its files are for, and what a reader should know."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import PurePath
+from typing import NamedTuple
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from apps.reports.contents import Format, Part
+from apps.reports.models import StoredReport, StoredReportFile
+from apps.reports.plans import ReportPlan
+from apps.reports.words import CONVENTIONS, FORMATS, PARTS, STARS
+
+
+class ShownFile(NamedTuple):
+    file: StoredReportFile
+    label: str | Promise
+    purpose: str | Promise
+
+
+def shown_files(files: Iterable[StoredReportFile]) -> list[ShownFile]:
+    """The files with what their kinds are called and are for."""
+    return [ShownFile(file, *_words_of(file.name)) for file in files]
+
+
+def _words_of(name: str) -> tuple[str | Promise, str | Promise]:
+    suffix = PurePath(name).suffix.lstrip(".").lower()
+    return FORMATS[Format(suffix)] if suffix in set(Format) else (suffix.upper(), "")
+
+
+@dataclass(frozen=True)
+class ShownReport:
+    report: StoredReport
+    plan: ReportPlan
+
+    @property
+    def choices(self) -> Iterator[tuple[str, str]]:
+        """What was chosen, as (name, words): first what every report has, then what this one leaves out."""
+        options, selection = self.plan.options, self.plan.selection
+        yield _("Weighted kappa"), str(CONVENTIONS[options.convention])
+        yield _("Threshold"), f"{options.threshold:g}"
+        yield _("Stars"), str(STARS[options.stars])
+        if set(options.parts) != set(Part):
+            yield _("Only"), "; ".join(str(PARTS[Part(part)]) for part in options.parts)
+        if options.block:
+            yield _("Only the block"), options.block
+        if options.framework:
+            yield _("Only the framework"), options.framework
+        if options.groups:
+            yield _("Only among"), ", ".join(options.groups)
+        if options.raters:
+            yield _("Only figures of"), ", ".join(options.raters)
+        for name, values in selection.metadata:
+            shown = ", ".join(value or _("no value") for value in values)
+            yield _("Only conversations with"), f"{name}: {shown}"
+        if selection.with_excluded:
+            yield _("Excluded ratings"), _("take part all the same")
+
+    @cached_property
+    def warnings(self) -> list[str]:
+        """Sentences on what is easily overlooked in this report."""
+        summary = self.report.summary
+        found = []
+        undefined = summary.get("undefined", [])
+        if total := sum(n for _reason, n in undefined):
+            text = ngettext(
+                "%(n)d of %(rows)d figures is not defined, and has its reason in its place: %(reasons)s.",
+                "%(n)d of %(rows)d figures are not defined, and have their reason in their place: %(reasons)s.",
+                total,
+            )
+            reasons = ", ".join(f"{reason} {n}" for reason, n in undefined)
+            found.append(text % {"n": total, "rows": summary["rows"], "reasons": reasons})
+        if notes := summary.get("notes", 0):
+            text = ngettext(
+                "%(n)d figure is easily misread; a note in the report says why.",
+                "%(n)d figures are easily misread; notes in the report say why.",
+                notes,
+            )
+            found.append(text % {"n": notes})
+        if self.plan.selection.with_excluded:
+            found.append(_("Ratings that are excluded from statistics take part in this report."))
+        if not self.plan.resamples:
+            found.append(_("There are no intervals: no resamples were asked for."))
+        if "rows" in summary and not summary["rows"]:
+            found.append(_("No figure is left by what was chosen."))
+        return found
+
+    @property
+    def methods(self) -> str:
+        return str(self.report.summary.get("methods", ""))
+
+    @cached_property
+    def archive_name(self) -> str:
+        """What the archive is called once it is downloaded; empty where the report has none."""
+        names = (file.download_name for file in self.report.files.all() if file.name.endswith(f".{Format.ZIP}"))
+        return next(names, "")
+
+    @property
+    def format_labels(self) -> list[str]:
+        return [str(FORMATS[Format(name)][0]) for name in self.plan.options.formats]
