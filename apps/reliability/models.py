@@ -11,15 +11,15 @@ from apps.studies.models import Study
 
 class SnapshotQuerySet(models.QuerySet["Snapshot"]):
     def light(self) -> "SnapshotQuerySet":
-        """Without the bytes of data and results, which can be megabytes."""
-        return self.defer("data", "results")
+        """Without the bytes of data and results and the account, which can be megabytes."""
+        return self.defer("data", "results", "account")
 
 
 class Snapshot(TimeStamped):
     """The agreement of a study as it was at one moment: the ratings it was computed from, and every figure.
 
     One row for the same data, selection, seed, number of resamples and version of Accord. `mark` tells cheaply whether
-    anything was rated, excluded or handed in since somebody last looked (services/snapshots.py).
+    anything was rated, excluded or handed in since these were last found to be the figures (services/marks.py).
     """
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="snapshots")
@@ -30,11 +30,12 @@ class Snapshot(TimeStamped):
     resamples = models.PositiveIntegerField()
     program = models.CharField(max_length=40, help_text="Version of Accord that computed it")
     versions = models.JSONField(default=dict, help_text="Versions of what computed it")
-    mark = models.CharField(max_length=64, help_text="State of the study when these were last its results")
+    mark = models.JSONField(default=dict, help_text="State of the study when these were last its results")
     n_tables = models.PositiveIntegerField()
     n_raters = models.PositiveIntegerField()
     n_ratings = models.PositiveBigIntegerField()
-    account = models.JSONField(default=dict, help_text="Items, raters and ratings that took part or did not, and why")
+    labels = models.JSONField(default=dict, help_text="Blocks, frameworks and scales in words (labels.py)")
+    account = models.JSONField(default=dict, help_text="What took part or did not, and why (accounting.py)")
     notes = models.JSONField(default=list, help_text="Sentences on figures that are easily misread")
     data = models.BinaryField(help_text="The ratings (frozen.py)")
     results = models.BinaryField(help_text="The figures in both conventions (row_files.py)")

@@ -2,9 +2,9 @@
 
 from collections.abc import Collection, Iterator
 from functools import cached_property
-from typing import Any
 
 from apps.measures.pairs import Convention
+from apps.reliability.accounting import Account
 from apps.reliability.agreement import Agreement, AgreementRow, Settings
 from apps.reliability.frozen import FrozenTables
 from apps.reliability.labels import Labels, ScaleLabel
@@ -62,7 +62,7 @@ class SnapshotView:
     @cached_property
     def labels(self) -> Labels:
         """Blocks and frameworks in words, also those without a rating."""
-        return Labels.from_dict(self.snapshot.account["labels"])
+        return Labels.from_dict(self.snapshot.labels)
 
     def scales(self) -> list[ScaleLabel]:
         """The scales that have figures in words, in the order of the study."""
@@ -73,10 +73,10 @@ class SnapshotView:
         """One scale in words, with figures or without. Raises KeyError."""
         return {scale.key: scale for scale in self.labels.scales()}[key]
 
-    @property
-    def account(self) -> dict[str, Any]:
-        """Who and what took part, and what did not and why (services/accounts.py)."""
-        return dict(self.snapshot.account)
+    @cached_property
+    def account(self) -> Account:
+        """Who and what took part, and what did not and why."""
+        return Account.from_dict(self.snapshot.account)
 
     def notes(self) -> list[Note]:
         """Sentences on figures that are easily misread; the same in both conventions."""
