@@ -8,6 +8,7 @@ urlpatterns = [
     path("", include("apps.corpus.api")),
     path("", include("apps.studies.api")),
     path("", include("apps.reliability.api")),
+    path("", include("apps.reports.api")),
     path("schema/", SpectacularAPIView.as_view(), name="schema"),
     path(
         "docs/", SpectacularSwaggerSplitView.as_view(url_name="schema", template_name="api_docs.html"), name="api-docs"

@@ -72,7 +72,7 @@ def hostile(grief, rosa, emil):
     Job.objects.update(title=NASTY, message=NASTY)
     ConversationUpload.objects.update(file_name=NASTY)
     SavedMapping.objects.update(name=NASTY)
-    StoredReport.objects.update(title=NASTY, summary={"rows": 1, "methods": NASTY, "undefined": [[NASTY, 1]]})
+    StoredReport.objects.update(title=NASTY, summary={"rows": 1, "methods": [NASTY], "undefined": [[NASTY, 1]]})
     for rater in Rater.objects.filter(study=grief):
         Rater.objects.filter(pk=rater.pk).update(name=f"{rater.pk}{NASTY}"[:80], source=NASTY)
     header = f"item,{SCRIPT},scale_1\n0x,1,2\n"

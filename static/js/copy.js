@@ -8,7 +8,7 @@
     part.querySelectorAll("[data-copy][hidden]").forEach(function (button) {
       button.hidden = false;
       button.addEventListener("click", async function () {
-        await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent);
+        await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).innerText);
         button.textContent = button.dataset.copied;
       });
     });

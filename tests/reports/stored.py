@@ -15,7 +15,13 @@ from apps.reports.plans import ReportPlan
 from apps.studies.models import Study
 
 FILES = {"agreement.csv": b"value\n0.5\n", "report.zip": b"PK"}
-SUMMARY = {"rows": 12, "methods": "Kappa was computed.", "undefined": [["no variation", 2]], "notes": 1}
+SUMMARY = {
+    "rows": 12,
+    "methods": ["Kappa was computed [1]."],
+    "references": ["[1] Cohen 1968."],
+    "undefined": [["no variation", 2]],
+    "notes": 1,
+}
 
 
 def keep_report(

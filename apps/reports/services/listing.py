@@ -4,13 +4,14 @@ from dataclasses import dataclass
 
 from django.db.models import QuerySet
 
-from apps.common.version import VERSION
-from apps.reliability.models import Snapshot
-from apps.reliability.services.snapshots import mark_of
+from apps.reliability.services.snapshots import current_among
 from apps.reports.models import StoredReport
 from apps.reports.plans import ReportPlan
 from apps.reports.words import CONVENTIONS
 from apps.studies.models import Study
+
+# What of a snapshot can be megabytes, and no page of reports reads.
+HEAVY = ("data", "results", "account", "labels", "notes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,23 +36,19 @@ def reports_of(study: Study) -> QuerySet[StoredReport]:
         .select_related("job", "snapshot", "created_by", "study")
         .prefetch_related("files")
     )
-    return rows.defer("snapshot__data", "snapshot__results").order_by("-created_at", "-pk")
+    return rows.defer(*(f"snapshot__{name}" for name in HEAVY)).order_by("-created_at", "-pk")
 
 
 def listed(study: Study, reports: list[StoredReport]) -> list[ListedReport]:
     """A few queries, however many reports."""
-    mark = mark_of(study) if any(report.snapshot_id for report in reports) else ""
+    current = current_among((report.snapshot for report in reports if report.snapshot is not None), study=study)
     return [
         ListedReport(
             report=report,
             plan=ReportPlan.from_dict(report.options),
             size=sum(file.size for file in report.files.all()),
             n_files=len(report.files.all()),
-            may_be_old=report.snapshot is not None and not _is_of_now(report.snapshot, study, mark),
+            may_be_old=report.snapshot_id is not None and report.snapshot_id not in current,
         )
         for report in reports
     ]
-
-
-def _is_of_now(snapshot: Snapshot, study: Study, mark: str) -> bool:
-    return snapshot.mark == mark and snapshot.seed == study.seed and snapshot.program == VERSION

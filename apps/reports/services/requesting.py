@@ -54,7 +54,7 @@ def request_report(*, study: Study, title: str, plan: ReportPlan, by: User) -> S
     check_plan(study=study, plan=plan)
     with transaction.atomic():
         # Of two clicks at once the second finds what the first has made.
-        Study.objects.select_for_update().get(pk=study.pk)
+        Study.objects.select_for_update(no_key=True).get(pk=study.pk)
         wanted = plan.as_dict()
         alike = StoredReport.objects.filter(study=study, title=title, created_by=by, job__state__in=OPEN_STATES)
         for report in alike.select_related("job"):

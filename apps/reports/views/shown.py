@@ -90,8 +90,9 @@ class ShownReport:
         return found
 
     @property
-    def methods(self) -> str:
-        return str(self.report.summary.get("methods", ""))
+    def methods(self) -> list[str]:
+        """Paragraphs, then references."""
+        return [*self.report.summary.get("methods", []), *self.report.summary.get("references", [])]
 
     @cached_property
     def archive_name(self) -> str:
