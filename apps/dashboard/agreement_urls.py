@@ -2,10 +2,18 @@
 
 from django.urls import path
 
-from apps.dashboard.views import agreement
+from apps.dashboard.views import agreement, agreement_rater, agreement_scale
 
 app_name = "agreement"
 urlpatterns = [
     path("<slug:slug>/agreement/", agreement.overview, name="overview"),
     path("<slug:slug>/agreement/compute/", agreement.compute, name="compute"),
+    path("<slug:slug>/agreement/agreement.csv", agreement.csv_file, name="csv"),
+    path("<slug:slug>/agreement/raters/", agreement_rater.raters, name="raters"),
+    path("<slug:slug>/agreement/raters/<path:name>/", agreement_rater.rater, name="rater"),
+    path(
+        "<slug:slug>/agreement/<slug:block_slug>/<slug:framework_slug>/<slug:dimension_slug>/",
+        agreement_scale.scale,
+        name="scale",
+    ),
 ]

@@ -5,10 +5,11 @@ A folder gets all files of a report or none: they are written beside their place
 
 import csv
 import io
+import itertools
 import json
 import os
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,11 +29,18 @@ class UnknownFormatError(ValueError):
 
 def csv_text(report: Report) -> str:
     """The rows as CSV: contract columns in order, `\\n` line ends, 6 decimals, an empty cell for what is undefined."""
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows(_cells(row) for row in report.agreement.rows)
-    return text.getvalue()
+    return "".join(csv_lines(report.agreement.rows))
+
+
+def csv_lines(rows: Iterable[AgreementRow]) -> Iterator[str]:
+    """The lines of `csv_text` one by one, the columns' names first."""
+    line = io.StringIO(newline="")
+    writer = csv.writer(line, lineterminator="\n")
+    for cells in itertools.chain([COLUMNS], map(_cells, rows)):
+        writer.writerow(cells)
+        yield line.getvalue()
+        line.seek(0)
+        line.truncate()
 
 
 def json_text(report: Report) -> str:

@@ -1,6 +1,7 @@
 """One figure in a table: how it is shaded, starred, and whether the other convention would tell another story. Pure."""
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from apps.reliability.benchmarks import Estimate
 
@@ -22,15 +23,27 @@ SHADED = frozenset(
 )
 # Only these have a threshold to stand on one side of.
 JUDGED = frozenset({"kappa_unweighted", "kappa_linear", "kappa_quadratic"})
+TESTED = JUDGED | {"spearman", "kendall_tau_b"}
+
+
+class Flip(StrEnum):
+    """Another conclusion, as the other convention has it."""
+
+    DEFINED = "defined"
+    UNDEFINED = "undefined"
+    SIGNIFICANT = "significant"
+    NOT_SIGNIFICANT = "not significant"
+    REACHES = "reaches the threshold"
+    BELOW = "below the threshold"
 
 
 @dataclass(frozen=True, slots=True)
 class Other:
-    """What the other convention gives where that differs. `flips`: the conclusion would be another one."""
+    """What the other convention gives where that differs. `flips`: in what the conclusion would be another one."""
 
     value: float | None
     reason: str
-    flips: bool
+    flips: tuple[Flip, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +110,18 @@ def _difference(here: Estimate, there: Estimate, threshold: float | None) -> Oth
     return None if same and not flips else Other(there.value, there.reason, flips)
 
 
-def _flips(here: Estimate, there: Estimate, threshold: float | None) -> bool:
+def _flips(here: Estimate, there: Estimate, threshold: float | None) -> tuple[Flip, ...]:
     """Whether one is defined and the other not, one significant and the other not, or they stand on two sides."""
     if here.value is None or there.value is None:
-        return (here.value is None) != (there.value is None)
+        if (here.value is None) == (there.value is None):
+            return ()
+        return (Flip.UNDEFINED if there.value is None else Flip.DEFINED,)
+    flips = []
     if _is_significant(here) != _is_significant(there):
-        return True
-    return threshold is not None and (here.value >= threshold) != (there.value >= threshold)
+        flips.append(Flip.SIGNIFICANT if _is_significant(there) else Flip.NOT_SIGNIFICANT)
+    if threshold is not None and (here.value >= threshold) != (there.value >= threshold):
+        flips.append(Flip.REACHES if there.value >= threshold else Flip.BELOW)
+    return tuple(flips)
 
 
 def _is_significant(estimate: Estimate) -> bool:

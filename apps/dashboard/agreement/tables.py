@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from apps.dashboard.agreement.cells import Average, Cell, average_of, cell_of, shade_of
+from apps.dashboard.agreement.cells import Average, Cell, Flip, average_of, cell_of, shade_of
 from apps.reliability.agreement import AgreementRow
 from apps.reliability.benchmarks import BenchmarkSide, Estimate, ScaleBenchmark, estimate_of
 from apps.reliability.matrix import Kind, TableKey
@@ -56,7 +56,7 @@ class ExpertRange:
     reason: str
     shade: int
     other: "ExpertRange | None" = None
-    flips: bool = False
+    flips: tuple[Flip, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +76,11 @@ class BenchmarkSection:
     rows: tuple[ScaleRow, ...]
     experts_average: Average
     averages: tuple[Average | None, ...]
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether there are no two experts and nobody else to be held against them."""
+        return all(row.experts.n_pairs == 0 and not any(row.cells) for row in self.rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,9 +168,14 @@ def benchmark_table(
 
 
 def pairs_tables(
-    rows: Iterable[AgreementRow], others: Iterable[AgreementRow], *, statistic: str, threshold: float
+    rows: Iterable[AgreementRow],
+    others: Iterable[AgreementRow],
+    *,
+    order: Sequence[TableKey],
+    statistic: str,
+    threshold: float,
 ) -> list[PairsTable]:
-    """Every pair of the rows, a table for each framework, in pieces of PAIRS_ON_A_PAGE pairs."""
+    """Every pair of the rows, a table for each framework in the given order, in pieces of PAIRS_ON_A_PAGE pairs."""
     elsewhere = {_place(row): estimate_of(row) for row in others if row.statistic == statistic}
     frameworks: dict[Framework, dict[tuple[str, str], dict[TableKey, Cell]]] = {}
     for row in rows:
@@ -173,7 +183,7 @@ def pairs_tables(
             cell = cell_of(estimate_of(row), elsewhere.get(_place(row)), statistic=statistic, threshold=threshold)
             pairs = frameworks.setdefault(Framework(row.block, row.framework), {})
             pairs.setdefault((row.a, row.b), {})[_key(row)] = cell
-    return [table for of, pairs in frameworks.items() for table in _pieces(of, pairs, statistic)]
+    return [table for of, pairs in frameworks.items() for table in _pieces(of, pairs, order, statistic)]
 
 
 def group_rows(rows: Iterable[AgreementRow], notes: Iterable[Note]) -> list[GroupRow]:
@@ -283,7 +293,7 @@ def _experts(here: ScaleBenchmark, there: ScaleBenchmark | None, statistic: str,
         shown.reason,
         shown.shade,
         other=other,
-        flips=middle.other is not None and middle.other.flips,
+        flips=middle.other.flips if middle.other else (),
     )
 
 
@@ -326,9 +336,13 @@ def _average(cells: Sequence[Cell | None], statistic: str) -> Average | None:
 
 
 def _pieces(
-    of: Framework, pairs: Mapping[tuple[str, str], Mapping[TableKey, Cell]], statistic: str
+    of: Framework,
+    pairs: Mapping[tuple[str, str], Mapping[TableKey, Cell]],
+    order: Sequence[TableKey],
+    statistic: str,
 ) -> list[PairsTable]:
-    keys = tuple(dict.fromkeys(key for cells in pairs.values() for key in cells))
+    present = {key for cells in pairs.values() for key in cells}
+    keys = tuple(key for key in order if key in present)
     rows = [
         PairRow(
             a,

@@ -1,0 +1,126 @@
+"""What the agreement pages need of templates: names of things, and figures as they are shown."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from django import template
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+
+from apps.dashboard.agreement.cells import SHADED, TESTED, Flip, at_two_decimals
+from apps.dashboard.agreement.choosing import group_of
+from apps.dashboard.agreement.query import Query
+from apps.dashboard.agreement.tables import Column
+from apps.dashboard.agreement_words import CONVENTIONS, CONVENTIONS_SHORT, FLIPS, GROUPS, STATISTICS, Words, trait_name
+from apps.reliability.matrix import GROUP_NAMES, TableKey
+
+register = template.Library()
+KINDS = {group: kind.value for kind, group in GROUP_NAMES.items()}
+
+
+@register.filter
+def two_decimals(value: float) -> str:
+    return at_two_decimals(value)
+
+
+@register.filter
+def statistic_name(slug: str) -> str | Promise:
+    return STATISTICS.get(slug, slug)
+
+
+@register.filter
+def group_name(slug: str) -> str | Promise:
+    return GROUPS.get(slug, slug)
+
+
+@register.filter
+def convention_name(slug: str) -> str | Promise:
+    return CONVENTIONS.get(slug, slug)
+
+
+@register.filter
+def convention_short(slug: str) -> str | Promise:
+    return CONVENTIONS_SHORT.get(slug, slug)
+
+
+@register.filter
+def flip_words(flips: Iterable[str]) -> str:
+    """In what the conclusion would be another one; a value that is there or not says so itself."""
+    return ", ".join(str(FLIPS[flip]) for flip in flips if flip not in (Flip.DEFINED, Flip.UNDEFINED))
+
+
+@register.filter
+def filter_name(parameter: str) -> str:
+    return trait_name(parameter)
+
+
+@register.filter
+def scale_of(words: Words, key: tuple[str, str, str]) -> str:
+    """The name of a scale by block, framework and dimension."""
+    _block, framework, dimension = key
+    return words.scale(framework, dimension)
+
+
+@register.filter
+def framework_of(words: Words, of: tuple[str, ...]) -> str:
+    """The name of a framework by block and framework, with the block's where there are several."""
+    block, framework = words.block(of[0]), words.framework(of[1])
+    return f"{framework} · {block}" if words.has_blocks and block != framework else framework
+
+
+@register.filter
+def kind_of_side(name: str, kinds: Mapping[str, str] | None) -> str:
+    """The kind of a rater, of a group or of a group's value; empty where nobody knows."""
+    return (kinds or {}).get(name) or KINDS.get(name) or KINDS.get(group_of(name, {}), "")
+
+
+@register.filter
+def side_name(name: str) -> str:
+    """`experts:median` as a person would say it; a rater's name as it is."""
+    group = group_of(name, {})
+    if not group:
+        return name
+    before, _colon, how = name.rpartition(":")
+    value = {"median": _("median of the %(group)s"), "mean": _("mean of the %(group)s")}[how] % {"group": GROUPS[group]}
+    without = before.removeprefix(f"{group}-without-")
+    return value if without == before else _("%(value)s without %(rater)s") % {"value": value, "rater": without}
+
+
+@register.filter
+def framework_title(words: Words, slug: str) -> str:
+    return words.framework(slug)
+
+
+@register.filter
+def threshold_of(query: Query) -> str:
+    """As the address writes it, whatever the language."""
+    return f"{query.threshold:g}"
+
+
+@register.filter
+def values_of(chosen: Mapping[str, Sequence[str]], name: str) -> Sequence[str]:
+    return chosen.get(name, ())
+
+
+@register.filter
+def column_name(columns: Sequence[Column], place: int) -> str:
+    return side_name(columns[place].name)
+
+
+@register.filter
+def key_name(keys: Sequence[TableKey], place: int) -> str:
+    return keys[place].dimension
+
+
+@register.filter
+def nth_statistic(slugs: Sequence[str], place: int) -> str | Promise:
+    return statistic_name(slugs[place])
+
+
+@register.filter
+def is_shaded(statistic: str) -> bool:
+    return statistic in SHADED
+
+
+@register.filter
+def is_tested(statistic: str) -> bool:
+    return statistic in TESTED
