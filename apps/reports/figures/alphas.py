@@ -1,0 +1,116 @@
+"""The agreement of each group of raters among themselves, scale by scale."""
+
+from collections.abc import Sequence
+
+from apps.reliability.benchmarks import DEFAULT_GROUP_STATISTIC, GroupAlpha
+from apps.reliability.matrix import GROUP_NAMES, Kind, TableKey
+from apps.reports.figures import words
+from apps.reports.figures.benchmark import estimate_cell
+from apps.reports.figures.figure import Figure
+from apps.reports.figures.labels import FigureLabels
+from apps.reports.figures.palettes import Palette
+from apps.reports.figures.rows_chart import ChartRow, Mark, RowsChart, RowsDrawing, undefined_remarks
+from apps.reports.figures.symbols import symbol_of
+
+EXPERTS = GROUP_NAMES[Kind.EXPERT]
+
+
+def alpha_figure(
+    alphas: Sequence[GroupAlpha],
+    labels: FigureLabels,
+    palette: Palette,
+    *,
+    statistic: str = DEFAULT_GROUP_STATISTIC,
+    name: str = "alphas",
+) -> Figure:
+    """Each scale with a symbol and an interval for each group. Scales by the experts' figure, highest first."""
+    scales = _by_scale(alphas)
+    kinds = {one.group: one.kind for one in alphas}
+    groups = sorted(kinds, key=list(words.GROUPS).index)
+    title = words.statistic_title(statistic)
+    chart = RowsChart(
+        axis=title,
+        rows=tuple(_row(key, found, labels, groups) for key, found in scales.items()),
+        series=tuple((words.group_label(group), symbol_of(kinds[group])) for group in groups),
+    )
+    items = words.range_of_counts(one.estimate.n_items for one in alphas if one.estimate.value is not None)
+    return Figure(
+        name=name,
+        title="Agreement within each group of raters, by scale",
+        caption=f"{title} of the raters of each group among themselves; 95 % intervals over items; {items} to a "
+        "figure. Scales by the figure of the experts. Where nearly all ratings are the same value, a figure near "
+        "zero says that the ratings do not tell items apart, not that raters disagree.",
+        summary=_summary(scales, labels, groups, title),
+        columns=("Scale", "Framework", *(words.group_label(group) for group in groups)),
+        rows=tuple(_cells(key, found, labels, groups) for key, found in scales.items()),
+        numeric_columns=frozenset(range(2, 2 + len(groups))),
+        row_links=tuple(labels.link(key) for key in scales),
+        spec=RowsDrawing(chart, palette, palette.wide).spec(),
+        narrow_spec=RowsDrawing(chart, palette, palette.narrow).spec(),
+        physical=palette.physical,
+    )
+
+
+Groups = dict[str, GroupAlpha]
+
+
+def _by_scale(alphas: Sequence[GroupAlpha]) -> dict[TableKey, Groups]:
+    scales: dict[TableKey, Groups] = {}
+    for one in alphas:
+        scales.setdefault(one.key, {})[one.group] = one
+    return dict(sorted(scales.items(), key=lambda entry: _rank(entry[1])))
+
+
+def _rank(groups: Groups) -> tuple[bool, float]:
+    first = groups.get(EXPERTS)
+    value = None if first is None else first.estimate.value
+    return value is None, -(value or 0.0)
+
+
+def _row(key: TableKey, found: Groups, labels: FigureLabels, groups: Sequence[str]) -> ChartRow:
+    present = [found[group] for group in groups if group in found]
+    undefined = [(words.group_label(one.group), one.estimate.reason) for one in present if one.estimate.value is None]
+    return ChartRow(
+        label=words.isolated(labels.scale(key)),
+        place=words.isolated(labels.place(key)),
+        band=None,
+        marks=tuple(
+            Mark(one.group, symbol_of(one.kind), one.estimate.value, one.estimate.ci_low, one.estimate.ci_high)
+            for one in present
+            if one.estimate.value is not None
+        ),
+        remarks=undefined_remarks(undefined),
+    )
+
+
+def _cells(key: TableKey, found: Groups, labels: FigureLabels, groups: Sequence[str]) -> tuple[str, ...]:
+    return (
+        labels.scale(key),
+        labels.place(key),
+        *(estimate_cell(found[group].estimate) if group in found else "no such group here" for group in groups),
+    )
+
+
+def _summary(scales: dict[TableKey, Groups], labels: FigureLabels, groups: Sequence[str], title: str) -> str:
+    if not scales:
+        return "There are no groups of raters to show."
+    sentences = []
+    for group in groups:
+        found = [(one.estimate.value, key) for key, each in scales.items() if (one := each.get(group))]
+        defined = [(value, key) for value, key in found if value is not None]
+        sentences.append(_sentence(words.group_label(group), defined, len(found), labels))
+    return f"{title}. {' '.join(sentences)}"
+
+
+def _sentence(group: str, defined: Sequence[tuple[float, TableKey]], total: int, labels: FigureLabels) -> str:
+    left_out = total - len(defined)
+    rest = f", and not defined on {words.counted(left_out, 'scale')}" if left_out else ""
+    if not defined:
+        return f"{group}: not defined on {'the one scale' if total == 1 else f'any of {total} scales'}."
+    (low, worst), (high, best) = min(defined), max(defined)
+    if len(defined) == 1:
+        return f"{group}: {words.number(high)} on {labels.scale(best)}{rest}."
+    return (
+        f"{group}: from {words.number(low)} ({labels.scale(worst)}) to {words.number(high)} ({labels.scale(best)}) on "
+        f"{len(defined)} scales{rest}."
+    )

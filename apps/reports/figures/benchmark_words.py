@@ -1,0 +1,89 @@
+"""What the benchmark figures show, in sentences made from their numbers."""
+
+from collections.abc import Sequence
+
+from apps.reliability.benchmarks import FrameworkBenchmark, ScaleBenchmark
+from apps.reports.figures import words
+from apps.reports.figures.labels import FigureLabels
+
+
+def scale_summary(benchmarks: Sequence[ScaleBenchmark], labels: FigureLabels, threshold: float | None) -> str:
+    """Where experts agree most and least, how many scales reach the threshold, and how each side stands beside them."""
+    if not benchmarks:
+        return "There are no scales to show."
+    sentences = [_experts_sentence(benchmarks, labels, threshold)]
+    sentences += _sides_sentences(benchmarks, labels, "scale")
+    undefined = sum(one.n_undefined + sum(side.estimate.value is None for side in one.sides) for one in benchmarks)
+    if undefined:
+        sentences.append(f"{words.counted(undefined, 'figure')} cannot be given and {_is(undefined)} named in words.")
+    return " ".join(sentences)
+
+
+def framework_summary(benchmarks: Sequence[FrameworkBenchmark], labels: FigureLabels, threshold: float | None) -> str:
+    if not benchmarks:
+        return "There are no frameworks to show."
+    sentences = [_experts_sentence(benchmarks, labels, threshold)]
+    sentences += _sides_sentences(benchmarks, labels, "framework")
+    undefined = sum(one.n_undefined for one in benchmarks)
+    if undefined:
+        sentences.append(f"On {words.counted(undefined, 'scale')} no pair of experts is defined.")
+    return " ".join(sentences)
+
+
+Benchmarks = Sequence[ScaleBenchmark] | Sequence[FrameworkBenchmark]
+
+
+def _name(benchmark: ScaleBenchmark | FrameworkBenchmark, labels: FigureLabels) -> str:
+    if isinstance(benchmark, ScaleBenchmark):
+        return f"{labels.scale(benchmark.key)} ({labels.place(benchmark.key)})"
+    return labels.framework(benchmark.block, benchmark.framework)
+
+
+def _experts_sentence(benchmarks: Benchmarks, labels: FigureLabels, threshold: float | None) -> str:
+    noun = "scale" if isinstance(benchmarks[0], ScaleBenchmark) else "framework"
+    ranked = sorted(
+        ((one.median, one) for one in benchmarks if one.median is not None), key=lambda entry: entry[0], reverse=True
+    )
+    if not ranked:
+        return f"No pair of experts can be compared on {_the(len(benchmarks), noun)}, so there is no benchmark."
+    (high, best), (low, worst) = ranked[0], ranked[-1]
+    at_best, at_worst = (
+        words.number(value) if threshold is None else words.number_beside(value, threshold) for value in (high, low)
+    )
+    if len(ranked) == 1:
+        sentence = f"On {_name(best, labels)} the median pair of experts is at {at_best}"
+    elif high == low:
+        sentence = f"The median pair of experts is at {at_best} on each of {len(ranked)} {noun}s"
+    else:
+        sentence = (
+            f"Experts agree most on {_name(best, labels)}, where their median pair is at {at_best}, and least on "
+            f"{_name(worst, labels)}, at {at_worst}"
+        )
+    if threshold is not None:
+        reached = sum(value >= threshold for value, _ in ranked)
+        sentence += f"; it is at or above {words.number(threshold)} on {reached} of {words.counted(len(ranked), noun)}"
+    return f"{sentence}."
+
+
+def _sides_sentences(benchmarks: Benchmarks, labels: FigureLabels, noun: str) -> list[str]:
+    reached: dict[str, list[bool]] = {side.name: [] for one in benchmarks for side in one.sides}
+    for one in benchmarks:
+        for side in one.sides:
+            if side.estimate.value is not None and one.median is not None:
+                reached[side.name].append(side.estimate.value >= one.median)
+    parts = [
+        f"{labels.rater(name)} on {sum(where)} of {words.counted(len(where), noun)}"
+        for name, where in reached.items()
+        if where
+    ]
+    return parts and [
+        f"Agreement with the experts' median is at least that of their median pair for {words.listed(parts)}."
+    ]
+
+
+def _the(count: int, noun: str) -> str:
+    return f"the one {noun}" if count == 1 else f"any of the {count} {noun}s"
+
+
+def _is(count: int) -> str:
+    return "is" if count == 1 else "are"
