@@ -9,6 +9,7 @@ urlpatterns = [
     path("<slug:slug>/agreement/", agreement.overview, name="overview"),
     path("<slug:slug>/agreement/compute/", agreement.compute, name="compute"),
     path("<slug:slug>/agreement/agreement.csv", agreement.csv_file, name="csv"),
+    path("<slug:slug>/agreement/figures/<str:file>", agreement.figure, name="figure"),
     path("<slug:slug>/agreement/raters/", agreement_rater.raters, name="raters"),
     path("<slug:slug>/agreement/raters/<path:name>/", agreement_rater.rater, name="rater"),
     path(

@@ -89,10 +89,16 @@ class Words:
         self._frameworks = {one.slug: one.name for one in labels.frameworks}
         self._scales = {(one.slug, scale.slug): scale.label for one in labels.frameworks for scale in one.dimensions}
 
+        used = [slug for block in labels.blocks for slug, _version in block.frameworks]
+        self._shared = {slug for slug in used if used.count(slug) > 1}
+
     @property
     def has_blocks(self) -> bool:
         """Whether a block has to be told from another."""
         return len(self._blocks) > 1
+
+    def is_in_several_blocks(self, framework: str) -> bool:
+        return framework in self._shared
 
     def block(self, slug: str) -> str:
         return self._blocks.get(slug, slug)

@@ -62,9 +62,11 @@ def scale_of(words: Words, key: tuple[str, str, str]) -> str:
 
 @register.filter
 def framework_of(words: Words, of: tuple[str, ...]) -> str:
-    """The name of a framework by block and framework, with the block's where there are several."""
+    """The name of a framework by block and framework, with the block's where it is used in several."""
     block, framework = words.block(of[0]), words.framework(of[1])
-    return f"{framework} · {block}" if words.has_blocks and block != framework else framework
+    if not words.is_in_several_blocks(of[1]) or block == framework:
+        return framework
+    return block if block.startswith(framework) else f"{framework}, {block}"
 
 
 @register.filter
@@ -124,3 +126,9 @@ def is_shaded(statistic: str) -> bool:
 @register.filter
 def is_tested(statistic: str) -> bool:
     return statistic in TESTED
+
+
+@register.filter
+def with_query(address: str, encoded: str) -> str:
+    """An address with the parameters of a view; they are encoded already."""
+    return f"{address}?{encoded}" if encoded else address

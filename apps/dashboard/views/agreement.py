@@ -3,10 +3,11 @@
 A page shows figures of a snapshot, and says how old they are; a view that only chooses among them computes nothing.
 """
 
+from contextlib import suppress
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
-from django.http import HttpResponse, HttpResponseRedirect, StreamingHttpResponse
+from django.http import Http404, HttpResponse, HttpResponseRedirect, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -17,6 +18,7 @@ from apps.common.htmx import render_page_or_partial
 from apps.common.services.heartbeats import WORKER_SILENT_AFTER
 from apps.common.tasks import start_job
 from apps.dashboard.agreement.choosing import Choice
+from apps.dashboard.agreement.figures import NAMES, figures_of
 from apps.dashboard.agreement.query import GROUPS, Fault, Pairs, Query, parse
 from apps.dashboard.agreement.results import IN_TWO_CONVENTIONS, Results, other_convention, results_of
 from apps.dashboard.agreement.tables import GROUP_COLUMNS, RETEST_COLUMNS
@@ -29,10 +31,14 @@ from apps.reliability.documents import INTERVALS
 from apps.reliability.kept import UnreadableError
 from apps.reliability.services.reading import SnapshotView
 from apps.reliability.services.snapshots import request_snapshot
+from apps.reports.figures.figure import Figure
+from apps.reports.figures.palettes import PAPER, SCREEN, Palette
+from apps.reports.figures.render import png_of, svg_of
 from apps.reports.tables import csv_lines
 from apps.studies.models import Study
 
 PAGE = "agreement/overview.html"
+FORMS = {"svg": "image/svg+xml", "png": "image/png"}
 
 
 @require_safe
@@ -102,6 +108,32 @@ def csv_file(request: PersonRequest, slug: str) -> HttpResponseBase:
     return response
 
 
+@require_safe
+@login_required
+def figure(request: PersonRequest, slug: str, file: str) -> HttpResponse:
+    """A figure of a view as SVG or PNG, in the colours of paper. Not there before its figures are computed."""
+    study, hidden = study_in_sight(request, slug)
+    if hidden:
+        return hidden
+    name, _dot, form = file.rpartition(".")
+    if name not in NAMES or form not in FORMS:
+        raise Http404
+    _choices, query, _faults = asked_for(request, study)
+    snapshot = standing_of(study, query.selection).snapshot
+    found: list[Figure] = []
+    if snapshot is not None:
+        view = SnapshotView(snapshot)
+        with suppress(UnreadableError):
+            found = _figures(view, query, read_results(view, query), PAPER)
+    drawn = next((one for one in found if one.name == name), None)
+    if drawn is None:
+        raise Http404
+    content = svg_of(drawn).encode() if form == "svg" else png_of(drawn)
+    response = HttpResponse(content, content_type=FORMS[form])
+    response["Content-Disposition"] = f'attachment; filename="{study.slug}-{file}"'
+    return response
+
+
 def asked_for(request: PersonRequest, study: Study) -> tuple[Choices, Query, tuple[Fault, ...]]:
     """What the study has to choose from, and what the address chooses."""
     choices = choices_of(study, request.GET.getlist("rater"))
@@ -112,6 +144,11 @@ def asked_for(request: PersonRequest, study: Study) -> tuple[Choices, Query, tup
 def address_of(study: Study, query: Query) -> str:
     encoded = query.encoded()
     return reverse("agreement:overview", args=[study.slug]) + (f"?{encoded}" if encoded else "")
+
+
+def carried_by(query: Query) -> str:
+    """The parameters that go along to the pages of scales and raters."""
+    return query.but(block="", framework="", columns=Pairs.BENCHMARK).encoded()
 
 
 def read_results(view: SnapshotView, query: Query) -> Results:
@@ -125,6 +162,12 @@ def read_results(view: SnapshotView, query: Query) -> Results:
     keys = view.keys()
     shown = [key for key in keys if query.block in ("", key.block) and query.framework in ("", key.framework)]
     return results_of(query, read, shown, view.raters(), view.notes())
+
+
+def _figures(view: SnapshotView, query: Query, results: Results, palette: Palette, carried: str = "") -> list[Figure]:
+    slug, keys, query_string = view.snapshot.study.slug, view.keys(), f"?{carried}" if carried else ""
+    links = {key: reverse("agreement:scale", args=[slug, *key]) + query_string for key in keys}
+    return figures_of(query, results, palette, scales=view.scales(), raters=view.raters(), links=links)
 
 
 def _given(request: PersonRequest) -> list[tuple[str, str]]:
@@ -160,7 +203,7 @@ def _choices_context(choices: Choices, query: Query, faults: tuple[Fault, ...]) 
         "frameworks": choices.offer.frameworks_of(query.block),
         "metadata": dict(query.selection.metadata),
         "conventions": list(Convention),
-        "carried": query.but(block="", framework="", columns=Pairs.BENCHMARK).encoded(),
+        "carried": carried_by(query),
     }
 
 
@@ -171,12 +214,14 @@ def _results_context(standing: Standing, query: Query) -> dict[str, Any]:
     try:
         results = read_results(view, query)
         raters = view.raters()
+        figures = _figures(view, query, results, SCREEN, carried_by(query))
     except UnreadableError as problem:
         return {"results": None, "unreadable": str(problem)}
     other, account = other_convention(query.convention), view.account
     return {
         "snapshot": standing.snapshot,
         "results": results,
+        "figures": figures,
         "n_items": sum(block.n_rated for block in account.blocks),
         "n_left_out": sum(rater.use is RaterUse.EXCLUDED for rater in account.raters),
         "n_single": account.n_single,
