@@ -45,6 +45,10 @@ from tests.reports.stored import keep_report
 MEANINGS = {
     ("studies", "slug"): "study",
     ("blocks", "block_slug"): "block",
+    ("agreement", "block_slug"): "block",
+    ("agreement", "framework_slug"): "used framework",
+    ("agreement", "dimension_slug"): "dimension",
+    ("agreement/raters", "name"): "rater",
     ("rate", "pk"): "assignment",
     ("items", "pk"): "item",
     ("ratings/upload", "pk"): "rating upload",
@@ -149,6 +153,11 @@ def objects_of(study: Study, *people: User) -> Objects:
         {
             "study": [study.slug],
             "block": list(study.blocks.values_list("slug", flat=True)),
+            "used framework": list(study.blocks.values_list("frameworks__slug", flat=True).distinct()),
+            "dimension": list(
+                Dimension.objects.filter(framework__blocks__study=study).values_list("slug", flat=True).distinct()
+            ),
+            "rater": list(study.raters.order_by("pk").values_list("name", flat=True)),
             "item": keys(Item.objects.filter(block__study=study)),
             "assignment": keys(Assignment.objects.filter(rater__study=study)),
             "rating upload": keys(RatingUpload.objects.filter(block__study=study)),

@@ -4,7 +4,21 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
 RESERVED_SLUGS = frozenset(
-    {"add", "all", "copy", "edit", "import", "mappings", "new", "preview", "search", "upload", "uploads"}
+    {
+        "add",
+        "all",
+        "copy",
+        "edit",
+        "figures",
+        "import",
+        "mappings",
+        "new",
+        "preview",
+        "raters",
+        "search",
+        "upload",
+        "uploads",
+    }
 )
 
 
