@@ -369,7 +369,7 @@ class Assignment(TimeStamped):
     class Meta:
         ordering = ["rater_id", "position"]
         constraints = [models.UniqueConstraint(fields=["rater", "item"], name="studies_assignment_once")]
-        indexes = [models.Index(fields=["item", "state"])]
+        indexes = [models.Index(fields=["item", "state"]), models.Index(fields=["updated_at"])]
 
     def __str__(self) -> str:
         return f"{self.item} for {self.rater}: {self.state}"

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from django.utils import timezone
@@ -171,6 +172,31 @@ def test_a_lapse_is_told(rated):
     mark = mark_of(rated)
     assert lapse_expired() == 1
     assert not still_holds(mark, rated)
+
+
+def test_handing_in_what_was_taken_days_ago_is_told(rated):
+    assignment = work(rated)
+    Assignment.objects.update(updated_at=timezone.now() - timedelta(days=2))
+    mark = mark_of(rated)
+    assert mark.work == []
+    submit(assignment=assignment)
+    assert not still_holds(mark, rated)
+
+
+def test_handing_in_that_ends_late_is_told(rated):
+    """Written before what was written last, and seen after it."""
+    late, last = work(rated), take_next(rater=rated.raters.get(name="expert2"))
+    moment = last.updated_at - timedelta(seconds=2)
+    Assignment.objects.filter(pk=late.pk).update(updated_at=moment - timedelta(seconds=1))
+    mark = mark_of(rated)
+    Assignment.objects.filter(pk=late.pk).update(updated_at=moment, state=AssignmentState.SUBMITTED)
+    assert not still_holds(mark, rated)
+
+
+def test_work_in_another_study_is_not_told(rated, strangers):
+    mark = mark_of(rated)
+    take_next(rater=strangers.raters.get(name="expert1"))
+    assert still_holds(mark, rated)
 
 
 def test_taking_the_next_item_is_told(rated):

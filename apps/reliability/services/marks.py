@@ -1,18 +1,21 @@
 """Whether a study's tables may have changed since they were read: cheap, and never wrong about "no change".
 
-A mark has two parts. `design` is a hash of everything but ratings that the tables depend on. Ratings are told by their
-events: every change of a value is one, and a new event has a higher key than those before it, but for transactions
-that end in another order than they began. So not only the last key is compared but also how many events there are in a
-window before it, and in any case only those of this study count.
+A mark has three parts. `design` is a hash of what the tables depend on beside ratings and work: small, or told by its
+last row. Ratings are told by their events: every change of a value is one, with a higher key than those before it. Work
+handed in is told by when its row was last written. Transactions may end in another order than they began, so not only
+the last event or row is compared but also how many there are in a window before it; and only those of the study count.
+What is asked of the database does not grow with the study, only with what happened since.
 """
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
 from typing import Any, Self
 
-from django.db.models import Count, Max, Q, QuerySet
+from django.db.models import Count, Max, OuterRef, Q, QuerySet, Subquery
+from django.utils import timezone
 
 from apps.annotation.models import RatingEvent
 from apps.corpus.models import Conversation, Dataset
@@ -21,6 +24,8 @@ from apps.studies.models import Assignment, BlockFramework, Exclusion, Item, Stu
 # An event of a transaction that is still open can be missed only where this many others were written after it and
 # before the transaction ends: seconds of nothing but writing, between the last rating of an import and its end.
 WINDOW = 20_000
+# The same for work: a transaction that hands an item in is over by then, whatever the clock of its machine says.
+WORK_WINDOW = timedelta(minutes=10)
 # Further on than this, nobody looks whose events they are: reading the ratings again is as good.
 FAR = 100_000
 
@@ -29,8 +34,9 @@ FAR = 100_000
 class Mark:
     """The state of a study at one moment.
 
-    `since`: where the window begins; `last`: the highest key of an event; `events` and `own`: how many there were
-    beyond `since`, of any study and of this one.
+    `since`: where the window of events begins; `last`: the highest key of an event; `events` and `own`: how many there
+    were beyond `since`, of any study and of this one. `work_since`: where the window of work begins (ISO 8601); `work`:
+    by state how many of the study's assignments were written in it, and when the last of them.
     """
 
     design: str
@@ -38,6 +44,8 @@ class Mark:
     last: int
     events: int
     own: int
+    work_since: str
+    work: list[list[Any]]
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -52,7 +60,16 @@ def mark_of(study: Study) -> Mark:
     last = RatingEvent.objects.aggregate(last=Max("pk"))["last"] or 0
     since = max(0, last - WINDOW)
     events = RatingEvent.objects.filter(pk__gt=since).order_by()
-    return Mark(_design(study), since, last, events.count(), events.filter(rating__rater__study=study).count())
+    work_since = (timezone.now() - WORK_WINDOW).isoformat()
+    return Mark(
+        design=_design(study),
+        since=since,
+        last=last,
+        events=events.count(),
+        own=events.filter(rating__rater__study=study).count(),
+        work_since=work_since,
+        work=_work(study, [work_since])[work_since],
+    )
 
 
 def still_holds(mark: Mark, study: Study) -> bool:
@@ -72,8 +89,12 @@ def which_hold(marks: Sequence[Mark], study: Study) -> list[bool]:
         own = _counts(RatingEvent.objects.filter(rating__rater__study=study), near)
     else:
         own = {mark.since: mark.own for mark in near}
+    work = _work(study, [mark.work_since for mark in near])
     design = _design(study)
-    return [mark in near and own[mark.since] == mark.own and mark.design == design for mark in marks]
+    return [
+        mark in near and own[mark.since] == mark.own and work[mark.work_since] == mark.work and mark.design == design
+        for mark in marks
+    ]
 
 
 def _counts(events: QuerySet[RatingEvent], marks: Sequence[Mark]) -> dict[int, int]:
@@ -84,10 +105,28 @@ def _counts(events: QuerySet[RatingEvent], marks: Sequence[Mark]) -> dict[int, i
     return {since: found[f"n{place}"] for place, since in enumerate(beyond)}
 
 
+def _work(study: Study, sinces: Iterable[str]) -> dict[str, list[list[Any]]]:
+    """[state, how many, the last] of the study's assignments written since each of the moments. One query.
+
+    Ratings of what was not handed in are drafts.
+    """
+    moments = {since: datetime.fromisoformat(since) for since in sorted(set(sinces))}
+    facts: dict[str, Any] = {}
+    for place, moment in enumerate(moments.values()):
+        lately = Q(updated_at__gt=moment)
+        facts |= {f"n{place}": Count("pk", lately), f"last{place}": Max("updated_at", filter=lately)}
+    rows = Assignment.objects.filter(rater__study=study, updated_at__gt=min(moments.values())).order_by("state")
+    found: list[Any] = list(rows.values("state").annotate(**facts))
+    return {
+        since: [[row["state"], row[f"n{place}"], str(row[f"last{place}"])] for row in found if row[f"n{place}"]]
+        for place, since in enumerate(moments)
+    }
+
+
 def _design(study: Study) -> str:
-    """A hash of what the tables depend on beside the ratings."""
-    facts = [_seed(study), _blocks(study), _items(study), _conversations(study), _raters(study), _work(study)]
-    return hashlib.sha256(json.dumps([*facts, _exclusions(study)], default=str).encode()).hexdigest()
+    """A hash of what the tables depend on beside ratings and work."""
+    facts = [_seed(study), _blocks(study), _items(study), _conversations(study), _raters(study), _exclusions(study)]
+    return hashlib.sha256(json.dumps(facts, default=str).encode()).hexdigest()
 
 
 def _seed(study: Study) -> int | None:
@@ -103,9 +142,10 @@ def _blocks(study: Study) -> list[Any]:
 
 
 def _items(study: Study) -> list[Any]:
-    """Items come and go with new keys; none is changed."""
-    items = Item.objects.filter(block__study=study).order_by("block_id", "role")
-    return list(items.values_list("block_id", "role").annotate(Count("pk"), Max("pk")))
+    """Items of a block are laid all anew or added at its end, and none is changed: its last one tells them all."""
+    last = Item.objects.filter(block=OuterRef("pk")).order_by("-position").values("pk")[:1]
+    blocks = study.blocks.order_by("pk").annotate(last_item=Subquery(last))
+    return list(blocks.values_list("pk", "last_item"))
 
 
 def _conversations(study: Study) -> list[Any]:
@@ -120,12 +160,6 @@ def _conversations(study: Study) -> list[Any]:
 def _raters(study: Study) -> list[Any]:
     columns = ("pk", "name", "kind", "is_aggregate", "is_simulated", "left_at")
     return list(study.raters.order_by("pk").values_list(*columns))
-
-
-def _work(study: Study) -> list[Any]:
-    """What was handed in, and what was not: ratings of the latter are drafts."""
-    work = Assignment.objects.filter(rater__study=study).order_by("state")
-    return list(work.values_list("state").annotate(Count("pk"), Max("pk"), Max("finished_at")))
 
 
 def _exclusions(study: Study) -> dict[str, Any]:
