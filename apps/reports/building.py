@@ -10,19 +10,47 @@ the same bytes. Never call this in a process that forks afterwards: figures are 
 a fork (background work runs in threads).
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import BinaryIO
 
-from apps.reports.contents import ReportContent
+from apps.reports import latex, methods, xlsx
+from apps.reports.archive import write_archive
+from apps.reports.contents import Format, ReportContent
+from apps.reports.documents import agreement_csv, agreement_json
+from apps.reports.figures.figure import Figure
+from apps.reports.figures.palettes import PAPER
+from apps.reports.figures.render import png_of, svg_of
+from apps.reports.html_report import html_of
+from apps.reports.long_table import write_items, write_ratings
+from apps.reports.manifest import manifest_text
+from apps.reports.readme import readme_text
+from apps.reports.report_figures import figures_of
 
 # Called with the name of a file before it is written, also for the files within the archive.
 Told = Callable[[str], None]
 
+CONTENT_TYPES = {
+    "csv": "text/csv; charset=utf-8",
+    "json": "application/json",
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    "tex": "application/x-tex; charset=utf-8",
+    "html": "text/html; charset=utf-8",
+    "txt": "text/plain; charset=utf-8",
+    "svg": "image/svg+xml",
+    "png": "image/png",
+    "zip": "application/zip",
+}
+ARCHIVE = "report.zip"
+
 
 @dataclass(frozen=True, slots=True)
 class BuiltFile:
-    """A file to be: its name without a folder, its type, and what writes its bytes into an open file."""
+    """A file to be: its name, its type, and what writes its bytes into an open file.
+
+    Names have no folder, but for figures within the archive.
+    """
 
     name: str
     content_type: str
@@ -34,9 +62,91 @@ def build_files(content: ReportContent, *, told: Told | None = None) -> Iterator
 
     `svg` and `png` give a file for each figure, the others one each. `told` may raise to end the work.
     """
-    raise NotImplementedError
+    tell = told or _nothing
+    for file in _loose_files(content):
+        yield replace(file, write=partial(_write_told, file, tell))
+    if Format.ZIP in content.options.formats:
+        yield BuiltFile(ARCHIVE, CONTENT_TYPES["zip"], partial(write_report_archive, content, tell))
 
 
 def count_files(content: ReportContent) -> int:
     """How many times `told` will be called, for a progress bar."""
-    raise NotImplementedError
+    count = len(_loose_files(content))
+    return count + len(list(archive_files(content))) + 1 if Format.ZIP in content.options.formats else count
+
+
+def write_report_archive(content: ReportContent, tell: Told, out: BinaryIO) -> None:
+    """The archive of everything, whatever formats were chosen."""
+    told = (replace(file, write=partial(_write_told, file, tell)) for file in archive_files(content))
+    tell(ARCHIVE)
+    write_archive(out, told, lambda entries: manifest_text(content, entries))
+
+
+def archive_files(content: ReportContent) -> Iterator[BuiltFile]:
+    """Every file of the archive but its manifest, in their order."""
+    yield _text_file("README.txt", partial(readme_text, content))
+    yield from _documents(content)
+    for figure in figures_of(content, PAPER):
+        yield from (replace(one, name=f"figures/{one.name}") for one in _drawn(figure, figure.name, ("svg", "png")))
+    yield BuiltFile("ratings.csv", CONTENT_TYPES["csv"], partial(_write_ratings, content))
+    yield BuiltFile("items.csv", CONTENT_TYPES["csv"], partial(_write_items, content))
+
+
+def _loose_files(content: ReportContent) -> list[BuiltFile]:
+    formats = content.options.formats
+    files = [file for file in _documents(content) if file.name.rpartition(".")[2] in formats]
+    pictures = [kind for kind in ("svg", "png") if kind in formats]
+    if pictures:
+        for figure in figures_of(content, PAPER):
+            files += _drawn(figure, f"figure-{figure.name}", pictures)
+    return files
+
+
+def _documents(content: ReportContent) -> Iterator[BuiltFile]:
+    """One for each format that is no picture and no archive."""
+    yield _text_file("agreement.csv", partial(agreement_csv, content))
+    yield _text_file("agreement.json", partial(agreement_json, content))
+    yield BuiltFile("agreement.xlsx", CONTENT_TYPES["xlsx"], partial(xlsx.write_workbook, content))
+    yield _text_file("tables.tex", partial(latex.tables_tex, content))
+    yield _text_file("report.html", partial(html_of, content))
+    yield _text_file("methods.txt", partial(methods.methods_text, content))
+
+
+def _drawn(figure: Figure, name: str, kinds: Sequence[str]) -> Iterator[BuiltFile]:
+    if "svg" in kinds:
+        yield _text_file(f"{name}.svg", partial(_svg, figure))
+    if "png" in kinds:
+        yield BuiltFile(f"{name}.png", CONTENT_TYPES["png"], partial(_write_png, figure))
+
+
+def _svg(figure: Figure) -> str:
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{svg_of(figure)}\n'
+
+
+def _write_png(figure: Figure, out: BinaryIO) -> None:
+    out.write(png_of(figure))
+
+
+def _text_file(name: str, text: Callable[[], str]) -> BuiltFile:
+    return BuiltFile(name, CONTENT_TYPES[name.rpartition(".")[2]], partial(_write_text, text))
+
+
+def _write_text(text: Callable[[], str], out: BinaryIO) -> None:
+    out.write(text().encode("utf-8"))
+
+
+def _write_ratings(content: ReportContent, out: BinaryIO) -> None:
+    write_ratings(content.frozen.tables(), out)
+
+
+def _write_items(content: ReportContent, out: BinaryIO) -> None:
+    write_items(content.frozen.tables(), content.account.blocks, out)
+
+
+def _write_told(file: BuiltFile, tell: Told, out: BinaryIO) -> None:
+    tell(file.name)
+    file.write(out)
+
+
+def _nothing(name: str) -> None:
+    """Tells nobody."""

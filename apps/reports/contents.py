@@ -1,7 +1,7 @@
 """One description of what a report holds; every file of it is written from that, so that all of them agree. Pure."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
@@ -11,6 +11,7 @@ from apps.measures.groups import GROUP_STATISTICS
 from apps.measures.kappa import Convention
 from apps.measures.pairs import PAIR_STATISTICS
 from apps.measures.within import RETEST_STATISTICS
+from apps.reliability.accounting import Account
 from apps.reliability.agreement import Agreement, AgreementRow, Settings
 from apps.reliability.documents import averages_of
 from apps.reliability.frozen import FrozenTables
@@ -122,49 +123,12 @@ class Comparisons:
         return tuple(name for name in ("all_pairs", "pool_models") if getattr(self, name))
 
 
-@dataclass(frozen=True, slots=True)
-class LeftOutRater:
-    """A rater without a part in any figure, and why."""
-
-    name: str
-    kind: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class LeftOutItem:
-    """An item without a part in any figure, and why."""
-
-    block: str
-    item: str
-    role: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Account:
-    """What took part and what did not. `ratings_left_out`: how many, by reason."""
-
-    raters: tuple[LeftOutRater, ...] = ()
-    items: tuple[LeftOutItem, ...] = ()
-    ratings_left_out: tuple[tuple[str, int], ...] = ()
-    selection: DataSelection = field(default_factory=DataSelection)
-
-    def items_by_reason(self) -> list[tuple[str, str, str, int]]:
-        """(block, role, reason, how many), in the order they come."""
-        counts: dict[tuple[str, str, str], int] = {}
-        for one in self.items:
-            key = one.block, one.role, one.reason
-            counts[key] = counts.get(key, 0) + 1
-        return [(*key, count) for key, count in counts.items()]
-
-
 @dataclass(frozen=True)
 class ReportContent:
     """What a report holds, and what it was made from.
 
     agreement: every figure in the chosen convention, `other_rows` the same rows in the other one. data: the ratings
-    (reliability.frozen). study: its slug, or empty where the ratings are those of a file.
+    (reliability.frozen). study: its slug, or empty where the ratings are those of a file, which has no account.
     """
 
     title: str
@@ -176,6 +140,7 @@ class ReportContent:
     options: ReportOptions
     scales: tuple[ScaleLabel, ...]
     account: Account
+    selection: DataSelection
     versions: Mapping[str, str]
     command: str
     data: bytes
@@ -220,6 +185,16 @@ class ReportContent:
     def label_of(self, key: TableKey) -> str:
         """A scale's name for a reader."""
         return self._labels.get(key, key.dimension)
+
+    def place_of(self, key: TableKey) -> str:
+        """The framework of a scale, and its block where the study has the framework in several; empty for a file."""
+        scale = next((one for one in self.scales if one.key == key), None)
+        name = scale.framework.name if scale else key.framework
+        blocks = {one.block.slug for one in self.scales if one.framework.slug == key.framework}
+        if scale is None or len(blocks) < 2:
+            return name
+        title = scale.block.title or key.block
+        return title if title.startswith(name) else f"{name}, {title}"
 
     @property
     def shown_scales(self) -> list[ScaleLabel]:

@@ -1,16 +1,10 @@
-"""Agreement as files: `agreement.csv` (the contract's columns) and `agreement.json` (the same rows and how they came).
-
-A folder gets all files of a report or none: they are written beside their places and moved in when all are complete.
-"""
+"""Agreement as text: `agreement.csv` (the contract's columns) and `agreement.json` (the same and how it came)."""
 
 import csv
 import io
 import itertools
 import json
-import os
-import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from apps.common.formulas import escape_formula
@@ -21,10 +15,6 @@ from apps.reliability.documents import Report, document_of
 DECIMALS = 6
 # What a file of ratings calls its scales and raters is free text, which a spreadsheet might run as a formula.
 FREE_TEXT = ("dimension", "a", "b")
-
-
-class UnknownFormatError(ValueError):
-    """A format of files that is not written here. The message names those that are."""
 
 
 def csv_text(report: Report) -> str:
@@ -46,32 +36,6 @@ def csv_lines(rows: Iterable[AgreementRow]) -> Iterator[str]:
 def json_text(report: Report) -> str:
     """The report as one JSON object (`document_of`): numbers in full, null for what is undefined, never NaN."""
     return json.dumps(document_of(report), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
-
-
-FORMATS: Mapping[str, Callable[[Report], str]] = {"csv": csv_text, "json": json_text}
-
-
-def parse_formats(text: str) -> list[str]:
-    """Formats from `csv,json`, each once. Raises UnknownFormatError."""
-    names = list(dict.fromkeys(name.strip().lower() for name in text.split(",") if name.strip()))
-    unknown = [name for name in names if name not in FORMATS]
-    if unknown or not names:
-        raise UnknownFormatError(
-            f"Unknown format {', '.join(unknown) or repr(text)}; expected one of {', '.join(FORMATS)}."
-        )
-    return names
-
-
-def write_report(report: Report, folder: Path, formats: Sequence[str]) -> list[Path]:
-    """Write `agreement.FORMAT` for each format into `folder`, which is made if need be. Raises OSError."""
-    texts = {folder / f"agreement.{name}": FORMATS[name](report) for name in formats}
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder, prefix=".agreement-") as beside:
-        for path, text in texts.items():
-            (Path(beside) / path.name).write_text(text, encoding="utf-8", newline="")
-        for path in texts:
-            os.replace(Path(beside) / path.name, path)
-    return list(texts)
 
 
 def _cells(row: AgreementRow) -> list[str]:

@@ -1,7 +1,8 @@
-"""The agreement report of a study, or of a file of ratings: `agreement.csv` and `agreement.json` in a folder."""
+"""The agreement report of a study, or of a file of ratings, as files in a folder."""
 
 import re
 from argparse import ArgumentParser
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,19 @@ from django.utils import timezone
 from apps.corpus.parsing.records import FileError
 from apps.measures.pairs import Convention
 from apps.measures.scale import Level
-from apps.reliability.agreement import DEFAULT_RESAMPLES, Agreement, Settings, analyse
-from apps.reliability.comparisons import MAX_RATERS_IN_FILE_PAIRS, file_plan
-from apps.reliability.documents import Report
-from apps.reliability.services.agreements import agreement_of_study
+from apps.reliability.agreement import DEFAULT_RESAMPLES, Settings
+from apps.reliability.comparisons import MAX_RATERS_IN_FILE_PAIRS
+from apps.reliability.selection import DataSelection
+from apps.reliability.services.snapshots import NothingRatedError, take_snapshot
+from apps.reports.building import build_files
+from apps.reports.contents import DEFAULT_THRESHOLD, Comparisons, Part, ReportContent, ReportOptions, Stars
+from apps.reports.file_contents import content_of_file
+from apps.reports.folders import parse_formats, write_files
+from apps.reports.plans import ReportPlan
 from apps.reports.rating_files import DeclaredPoints, RatingFile, declare_points, read_rating_file
-from apps.reports.tables import UnknownFormatError, parse_formats, write_report
+from apps.reports.services.contents import content_of_snapshot, content_of_study
+from apps.reports.services.requesting import PlanError, check_plan
+from apps.reports.wording import undefined_counts
 from apps.studies.models import Study
 
 DEFAULT_FILE_SEED = 2026
@@ -39,10 +47,23 @@ class Command(BaseCommand):
         parser.add_argument("--convention", default=Convention.SCALE.value, help="of weighted kappa: scale or observed")
         parser.add_argument("--bootstrap", metavar="N", default=str(DEFAULT_RESAMPLES), help="resamples; 0: none")
         parser.add_argument("--seed", metavar="N", help="default: the study's seed, or 2026 for a file")
-        parser.add_argument("--formats", default="csv,json")
+        parser.add_argument("--formats", default="csv,json", help="of csv,json,xlsx,tex,html,txt,svg,png,zip")
+        shown = parser.add_argument_group("what is shown of it; no figure changes")
+        shown.add_argument("--parts", metavar="PART,...", default=",".join(Part), help=f"of {', '.join(Part)}")
+        shown.add_argument("--statistics", metavar="NAME,...", default="", help="default: every statistic")
+        shown.add_argument("--rater", metavar="NAME", action="append", default=[], help="figures that name this rater")
+        shown.add_argument("--stars", default=Stars.ADJUSTED.value, help=f"by {', '.join(Stars)}")
+        shown.add_argument("--threshold", default=str(DEFAULT_THRESHOLD), help="the line in the benchmark figure")
         study = parser.add_argument_group("with --study")
         study.add_argument("--all-pairs", action="store_true", help="crowd workers one by one as well")
         study.add_argument("--pool-models", action="store_true", help="the models' median as well")
+        study.add_argument(
+            "--where", metavar="NAME=VALUE", action="append", default=[], help="only conversations with it"
+        )
+        study.add_argument("--with-excluded", action="store_true", help="what is excluded takes part all the same")
+        study.add_argument("--block", metavar="SLUG", default="", help="show one block")
+        study.add_argument("--framework", metavar="SLUG", default="", help="show one framework")
+        study.add_argument("--group", metavar="NAME", action="append", default=[], help="show experts, llms, crowd ...")
         file = parser.add_argument_group("with --ratings")
         file.add_argument("--points", help="the points of the scale in order: 1,2,3,4,5 or low,medium,high or 0..10")
         file.add_argument("--level", help="ordinal (default) or nominal")
@@ -57,33 +78,41 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         _check_together(options)
+        chosen = _report_options(options)
+        content = self._of_study(options, chosen) if options["study"] else self._of_file(options, chosen)
         try:
-            formats = parse_formats(options["formats"])
-        except UnknownFormatError as error:
-            raise CommandError(str(error)) from None
-        report = self._study_report(options) if options["study"] else self._file_report(options)
-        try:
-            written = write_report(report, Path(options["out"]), formats)
+            written = write_files(build_files(content), Path(options["out"]))
         except OSError as error:
             raise CommandError(f"The report cannot be written to {options['out']}: {error.strerror}.") from None
-        self._summarise(report)
+        self._summarise(content)
         for path in written:
             self.stdout.write(f"wrote {path}")
 
-    def _study_report(self, options: dict[str, Any]) -> Report:
+    def _of_study(self, options: dict[str, Any], chosen: ReportOptions) -> ReportContent:
+        """From a snapshot, which the pages show as well; computed at once where none is like what was asked for."""
         study = Study.objects.filter(slug=options["study"]).first()
         if study is None:
             raise CommandError(f"There is no study {options['study']}.")
-        agreement = agreement_of_study(
+        _check_narrowing(study, chosen)
+        settings = _settings(options, default_seed=study.seed)
+        selection = DataSelection.of(_metadata(options["where"]), with_excluded=options["with_excluded"])
+        comparisons = Comparisons(all_pairs=options["all_pairs"], pool_models=options["pool_models"])
+        if not comparisons.options and settings.seed == study.seed:
+            try:
+                snapshot = take_snapshot(study=study, selection=selection, resamples=settings.resamples)
+                return content_of_snapshot(snapshot, chosen)
+            except NothingRatedError as nothing:
+                self.stdout.write(str(nothing))
+        return content_of_study(
             study=study,
-            settings=_settings(options, default_seed=study.seed),
-            all_pairs=options["all_pairs"],
-            pool_models=options["pool_models"],
+            settings=settings,
+            options=chosen,
+            comparisons=comparisons,
+            selection=selection,
+            at=timezone.now(),
         )
-        chosen = tuple(name for name in ("all_pairs", "pool_models") if options[name])
-        return Report(agreement, timezone.now(), study=study.slug, options=chosen)
 
-    def _file_report(self, options: dict[str, Any]) -> Report:
+    def _of_file(self, options: dict[str, Any], chosen: ReportOptions) -> ReportContent:
         settings = _settings(options, default_seed=DEFAULT_FILE_SEED)
         points = _points(options)
         found = self._read(Path(options["ratings"]), points, options["aggregate"])
@@ -92,8 +121,16 @@ class Command(BaseCommand):
             self.stdout.write(
                 f"{raters} raters: pairs are written up to {MAX_RATERS_IN_FILE_PAIRS}, so only the group."
             )
-        agreement = analyse(found.tables, settings, plan=file_plan)
-        return Report(agreement, timezone.now(), ratings_file=Path(options["ratings"]).name)
+        return content_of_file(
+            found,
+            name=Path(options["ratings"]).name,
+            points=points,
+            points_text=options["points"],
+            aggregates=options["aggregate"],
+            settings=settings,
+            options=chosen,
+            at=timezone.now(),
+        )
 
     def _read(self, path: Path, points: DeclaredPoints, aggregates: list[str]) -> RatingFile:
         """The file's tables; its problems are listed on stderr, one a line."""
@@ -115,26 +152,25 @@ class Command(BaseCommand):
             self.stdout.write(f"Columns that play no part: {', '.join(found.unread)}.")
         return found
 
-    def _summarise(self, report: Report) -> None:
-        agreement = report.agreement
-        settings = agreement.settings
+    def _summarise(self, content: ReportContent) -> None:
+        agreement, settings = content.agreement, content.settings
         self.stdout.write(
-            f"{report.study or report.ratings_file}: ratings {agreement.ratings}, raters {agreement.raters}, "
+            f"{content.study or content.ratings_file}: ratings {agreement.ratings}, raters {agreement.raters}, "
             f"tables {agreement.tables}; convention {settings.convention}, {settings.resamples} resamples, "
             f"seed {settings.seed}"
         )
-        self.stdout.write(_rows_in_words(agreement))
-        for note in agreement.notes:
+        self.stdout.write(_rows_in_words(content))
+        for note in content.notes:
             place = "/".join(part for part in (note.block, note.framework, note.dimension) if part)
             self.stdout.write(f"note on {' '.join(part for part in (place, note.a) if part)}: {note.text}")
 
 
-def _rows_in_words(agreement: Agreement) -> str:
-    reasons = agreement.undefined_counts()
+def _rows_in_words(content: ReportContent) -> str:
+    reasons = undefined_counts(content.rows)
     if not reasons:
-        return f"{len(agreement.rows)} rows, all defined"
-    listed = ", ".join(f"{reason} {count}" for reason, count in reasons.items())
-    return f"{len(agreement.rows)} rows, {sum(reasons.values())} undefined ({listed})"
+        return f"{len(content.rows)} rows, all defined"
+    listed = ", ".join(f"{reason} {count}" for reason, count in reasons)
+    return f"{len(content.rows)} rows, {sum(count for _reason, count in reasons)} undefined ({listed})"
 
 
 def _check_together(options: dict[str, Any]) -> None:
@@ -146,8 +182,59 @@ def _check_together(options: dict[str, Any]) -> None:
             raise CommandError("--ratings needs --points, the points of the scale in order, for example 1,2,3,4,5.")
         if options["all_pairs"] or options["pool_models"]:
             raise CommandError("--all-pairs and --pool-models go with --study: a file does not tell kinds of raters.")
+        if any(options[name] for name in ("where", "with_excluded", "block", "framework", "group")):
+            raise CommandError(
+                "--where, --with-excluded, --block, --framework and --group go with --study: a file has none of them."
+            )
     elif options["points"] or options["level"] or options["aggregate"]:
         raise CommandError("--points, --level and --aggregate go with --ratings: a study has its scales and raters.")
+
+
+def _report_options(options: dict[str, Any]) -> ReportOptions:
+    """What is shown, and in which files. Raises CommandError."""
+    try:
+        threshold = float(options["threshold"])
+    except ValueError:
+        raise CommandError(f"--threshold is {options['threshold']}; expected a number from 0 to 1.") from None
+    try:
+        return ReportOptions.from_dict(
+            {
+                "convention": options["convention"],
+                "parts": _listed(options["parts"]),
+                "statistics": _listed(options["statistics"]),
+                "block": options["block"],
+                "framework": options["framework"],
+                "groups": options["group"],
+                "raters": options["rater"],
+                "stars": options["stars"],
+                "threshold": threshold,
+                "formats": parse_formats(options["formats"]),
+            }
+        )
+    except ValueError as error:
+        raise CommandError(str(error)) from None
+
+
+def _listed(text: str) -> list[str]:
+    return list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+
+
+def _check_narrowing(study: Study, chosen: ReportOptions) -> None:
+    try:
+        check_plan(study=study, plan=ReportPlan(options=chosen))
+    except PlanError as error:
+        raise CommandError(f"{error.field}: {error}") from None
+
+
+def _metadata(texts: Sequence[str]) -> dict[str, list[str]]:
+    """`meta.topic=sad` and so on, the values of one name together."""
+    chosen: dict[str, list[str]] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not (name and equals and value):
+            raise CommandError(f"--where is {text}; expected NAME=VALUE, for example meta.topic=loss.")
+        chosen.setdefault(name, []).append(value)
+    return chosen
 
 
 def _settings(options: dict[str, Any], *, default_seed: int) -> Settings:

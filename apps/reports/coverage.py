@@ -1,0 +1,94 @@
+"""What was rated by whom, counted from the ratings behind a report for the blocks and frameworks it shows. Pure."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from apps.reliability.matrix import Kind, RaterKey, RatingTable
+from apps.reports.contents import ReportContent
+
+KIND_NAMES = {
+    Kind.EXPERT: ("expert", "experts"),
+    Kind.LLM: ("language model", "language models"),
+    Kind.CROWD: ("crowd worker", "crowd workers"),
+    Kind.SELF: ("self-report", "self-reports"),
+    Kind.REFERENCE: ("reference rating", "reference ratings"),
+    Kind.BASELINE: ("baseline", "baselines"),
+    None: ("rater", "raters"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """One block (or a file of ratings, whose `block` is empty), counted over the frameworks that are shown.
+
+    raters: those with a rating, in the order of kinds. items: how many there are; rated: how many have a rating.
+    ratings: how many values; repeats: how many second ratings beside them.
+    """
+
+    block: str
+    raters: tuple[RaterKey, ...]
+    items: int
+    rated: int
+    ratings: int
+    repeats: int
+
+
+def coverage_of(content: ReportContent) -> list[Coverage]:
+    """By block, in the order of the study."""
+    options = content.options
+    found: dict[str, list[RatingTable]] = {}
+    for table in content.frozen.tables(block=options.block, framework=options.framework):
+        found.setdefault(table.key.block, []).append(table)
+    return [_coverage(block, tables) for block, tables in found.items()]
+
+
+def _coverage(block: str, tables: Iterable[RatingTable]) -> Coverage:
+    items: set[str] = set()
+    rated: set[str] = set()
+    raters: dict[str, RaterKey] = {}
+    ratings = repeats = 0
+    for table in tables:
+        present = ~np.isnan(table.values)
+        if table.repeats is not None:
+            second = ~np.isnan(table.repeats)
+            repeats += int(second.sum())
+            present_anywhere = present | second
+        else:
+            present_anywhere = present
+        ratings += int(present.sum())
+        items.update(table.items)
+        rated.update(table.items[place] for place in np.flatnonzero(present_anywhere.any(axis=1)))
+        found = np.flatnonzero(present_anywhere.any(axis=0))
+        raters |= {table.raters[place].name: table.raters[place] for place in found}
+    ordered = tuple(sorted(raters.values(), key=lambda rater: rater.order))
+    return Coverage(block, ordered, len(items), len(rated), ratings, repeats)
+
+
+def raters_in_words(raters: Iterable[RaterKey]) -> str:
+    """`3 experts, 2 language models (claude, gpt) and 1 imported aggregate of crowd workers (crowd)`."""
+    groups: dict[tuple[Kind | None, bool], list[str]] = {}
+    for rater in raters:
+        groups.setdefault((rater.kind, rater.is_aggregate), []).append(rater.name)
+    return listed([_group_in_words(kind, names, is_aggregate) for (kind, is_aggregate), names in groups.items()])
+
+
+# Names are told of models, aggregates and baselines, which are no persons, as far as a sentence can hold them.
+_NAMED = {Kind.LLM, Kind.BASELINE, Kind.REFERENCE}
+_MOST_NAMES = 8
+
+
+def _group_in_words(kind: Kind | None, names: list[str], is_aggregate: bool) -> str:
+    one, several = KIND_NAMES[kind]
+    text = f"{len(names):,} {one if len(names) == 1 else several}"
+    if is_aggregate:
+        text = f"{len(names):,} imported {'aggregate' if len(names) == 1 else 'aggregates'} of {several}"
+    if (is_aggregate or kind in _NAMED) and len(names) <= _MOST_NAMES:
+        return f"{text} ({', '.join(names)})"
+    return text
+
+
+def listed(parts: list[str]) -> str:
+    """`a, b and c`."""
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}" if parts else "nobody"

@@ -1,0 +1,74 @@
+"""The report as one HTML file: figures, tables and words, without a script and without anything from elsewhere.
+
+Colours are those of the site, so that it is readable in light and dark; on paper it is always light.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC
+from pathlib import Path
+
+from django.contrib.staticfiles import finders
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import override
+
+from apps.reports.contents import ReportContent
+from apps.reports.figures.figure import Figure
+from apps.reports.figures.palettes import SCREEN
+from apps.reports.figures.render import svg_of
+from apps.reports.html_tables import data_table, figure_tables, left_out_table, notes_table, scales_table
+from apps.reports.methods import methods_paragraphs
+from apps.reports.report_figures import figures_of
+from apps.reports.wording import filter_text, undefined_text
+
+TEMPLATE = "reports/report_file.html"
+SHEETS = ("css/tokens.css", "css/report_file.css")
+# The sentences of files are English, whatever language the site is read in.
+LANGUAGE = "en"
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure with its two drawings."""
+
+    figure: Figure
+    wide: SafeString
+    narrow: SafeString
+
+
+def html_of(content: ReportContent) -> str:
+    """The whole file."""
+    paragraphs, references = methods_paragraphs(content)
+    context = {
+        "content": content,
+        "computed": content.generated_at.astimezone(UTC),
+        "filter": filter_text(content.options),
+        "undefined": undefined_text(content.rows),
+        "paragraphs": paragraphs,
+        "references": references,
+        "data": data_table(content),
+        "drawings": [_drawing(figure) for figure in figures_of(content, SCREEN)],
+        "tables": list(figure_tables(content)),
+        "notes": notes_table(content),
+        "left_out": left_out_table(content),
+        "scales": scales_table(content),
+        "versions": list(content.versions.items()),
+        "styles": _styles(),
+    }
+    with override(LANGUAGE):
+        return render_to_string(TEMPLATE, context)
+
+
+def _drawing(figure: Figure) -> Drawing:
+    return Drawing(figure, svg_of(figure), svg_of(figure, narrow=True))
+
+
+def _styles() -> SafeString:
+    """Our own sheets. Raises FileNotFoundError where one is missing."""
+    texts = []
+    for name in SHEETS:
+        found = finders.find(name)
+        if found is None:
+            raise FileNotFoundError(f"the style sheet {name} is missing")
+        texts.append(Path(str(found)).read_text(encoding="utf-8"))
+    return mark_safe("\n".join(texts))  # noqa: S308 - files of ours, no text of anybody

@@ -1,0 +1,43 @@
+"""`README.txt` of an archive: what each file holds, and how to compute the figures again. Pure."""
+
+from apps.reports.contents import ReportContent
+from apps.reports.wording import filter_text
+
+_FILES = (
+    ("agreement.csv", "every figure of the report: one row for each statistic (six decimals)"),
+    ("agreement.json", "the same rows in full precision, with how they were computed, notes and averages"),
+    ("agreement.xlsx", "a workbook with one sheet for each table"),
+    ("tables.tex", "tables for LaTeX; needs the packages booktabs and longtable"),
+    ("report.html", "the report to read, with figures, in one file that asks no network for anything"),
+    ("methods.txt", "how the figures were computed, in words for a paper, with references"),
+    ("figures/", "the figures as SVG and as PNG (300 pixels to the inch)"),
+    ("ratings.csv", "every rating the figures were computed from, under pseudonyms, with all digits"),
+    ("items.csv", "every item, also those without a rating or a part, and why"),
+    ("manifest.json", "settings, scales, raters, versions, and the SHA-256 and size of every file above"),
+)
+
+
+def readme_text(content: ReportContent) -> str:
+    width = max(len(name) for name, _text in _FILES)
+    listed = "\n".join(f"{name:<{width}}  {text}" for name, text in _FILES)
+    source = f"study {content.study}" if content.study else f"file {content.ratings_file}"
+    narrowed = f"\n{filter_text(content.options)} ratings.csv holds all ratings.\n" if content.options.narrows else ""
+    return f"""{content.title}
+Agreement between raters, {source}
+Computed on {content.generated_at:%Y-%m-%d %H:%M} UTC by Accord {content.versions.get("accord", "")}
+{narrowed}
+{listed}
+
+To compute every figure again from this archive alone, without the study:
+
+    python manage.py recompute report.zip
+
+It says whether the digits are the same, and else what changed. Figures are the same to the last digit with the versions
+named in manifest.json; other versions of the numerical packages may differ in the last ones.
+
+To make the same report from its source, as long as the ratings are the same:
+
+    {content.command}
+
+Names that a spreadsheet would take for a formula have an apostrophe before them in the CSV files and the workbook.
+"""
