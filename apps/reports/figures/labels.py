@@ -97,4 +97,4 @@ def rater_symbols(raters: Iterable[RaterKey]) -> dict[str, Symbol]:
     workers = {rater.name for rater in listed if rater.kind is Kind.CROWD and not rater.is_aggregate}
     apart: list[tuple[str, Kind | None]] = [(rater.name, rater.kind) for rater in listed if rater.name not in workers]
     found = symbols_of([*apart, (CROWD_MEAN, Kind.CROWD)] if workers else apart)
-    return found | dict.fromkeys(workers, found[CROWD_MEAN])
+    return found | dict.fromkeys(workers, found[CROWD_MEAN]) if workers else found
