@@ -19,7 +19,7 @@ class Entry:
     text: str
     symbol: Symbol | None
     band: bool = False
-    line: Literal["", "interval", "threshold"] = ""
+    line: Literal["", "interval", "threshold", "others"] = ""
 
 
 def draw_legend(canvas: Canvas, layout: Layout, entries: Sequence[Entry], top: float) -> float:
@@ -51,6 +51,8 @@ def _sample(canvas: Canvas, entry: Entry, x: float, y: float, font: float) -> No
     elif entry.line == "threshold":
         dash = [0.4 * font, 0.3 * font]
         canvas.line(x, y, end, y, palette.ink, width=0.1 * font, dash=dash, z=LINES)
+    elif entry.line == "others":
+        canvas.line(x, y, end, y, palette.ink, width=0.11 * font, z=LINES)
     elif entry.line:
         canvas.line(x, y, end, y, palette.soft, width=0.09 * font, z=LINES)
     elif entry.symbol is not None:

@@ -93,12 +93,13 @@ def _cached(figure: Figure, form: str, narrow: bool, draw: Callable[[], Any]) ->
 
 def _labelled(drawn: str, figure: Figure, narrow: bool, place: str) -> str:
     """Vega's root element gives way to ours. Its inner elements say nothing to a screen reader (`aria: false`)."""
-    width, height = figure.spec_of(narrow=narrow)["width"], figure.spec_of(narrow=narrow)["height"]
+    spec = figure.spec_of(narrow=narrow)
+    width, height = spec["width"], spec["height"]
     name = slug_of("figure", figure.name, place, "narrow" if narrow else "")
-    size = f'width="{width / MM:.1f}mm" height="{height / MM:.1f}mm" ' if figure.physical else 'focusable="false" '
+    size = f'width="{width / MM:.1f}mm" height="{height / MM:.1f}mm"' if figure.physical else f'width="{width}"'
     side = "narrow" if narrow else "wide"
     root = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="figure__drawing figure__drawing--{side}" {size}'
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="figure__drawing figure__drawing--{side}" {size} '
         f'viewBox="0 0 {width} {height}" role="img" aria-labelledby={quoteattr(f"{name}-title")} '
         f"aria-describedby={quoteattr(f'{name}-desc')}>"
         f"<title id={quoteattr(f'{name}-title')}>{escape(figure.title)}</title>"

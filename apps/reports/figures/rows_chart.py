@@ -110,9 +110,13 @@ class RowsDrawing:
         top = self.y
         for row in self.chart.rows:
             self._separator()
-            self._row(row)
+            # Labels above the rows would be struck through by lines that go all the way.
+            marks = self._row(row)
+            if self.layout.narrow:
+                self._grid(*marks)
         self._separator(strong=True)
-        self._grid(top, self.y)
+        if not self.layout.narrow:
+            self._grid(top, self.y)
         self.y += 0.9 * self.font
         self._tick_labels()
         return self.canvas.spec(self.y + self.font)
@@ -135,19 +139,23 @@ class RowsDrawing:
             entries.append(Entry(f"Threshold {words.number(self.chart.threshold)}", None, line="threshold"))
         return entries
 
-    def _row(self, row: ChartRow) -> None:
+    def _row(self, row: ChartRow) -> tuple[float, float]:
+        """Says where the marks begin and end."""
         start = self.y
         self.y += 0.5 * self.step
         if self.layout.narrow:
             self._label_above(row)
+        content = self.y
         if row.band is not None:
             self._band(row.band)
         for mark in row.marks:
             self._mark(mark)
+        end = self.y + 0.3 * self.step
         self._remarks(row)
         self.y += 0.4 * self.step
         if not self.layout.narrow:
             self._label_beside(row, start)
+        return content, end
 
     def _label_above(self, row: ChartRow) -> None:
         middle, room = self.y + 0.45 * self.font, self.layout.width - 2 * self.gutter

@@ -136,7 +136,7 @@ def _letter_width(letter: str) -> float:
         return _WIDE[letter]
     if ord(letter) > 0x2E80:
         return 1.0
-    return 0.7 if letter.isupper() else 0.57
+    return 0.7 if letter.isupper() else 0.56
 
 
 def wrapped(text: str, font: float, room: float) -> list[str]:
@@ -150,9 +150,9 @@ def wrapped(text: str, font: float, room: float) -> list[str]:
     return lines or [""]
 
 
-def steps_between(low: float, high: float) -> list[float]:
-    """Round numbers for an axis that spans `low` to `high`: four to nine of them."""
-    rough = max(high - low, 1e-9) / 6
+def steps_between(low: float, high: float, about: int = 6) -> list[float]:
+    """Round numbers for an axis that spans `low` to `high`, in `about` as many steps."""
+    rough = max(high - low, 1e-9) / about
     power = 10 ** math.floor(math.log10(rough))
     step = min((factor * power for factor in (1, 2, 5, 10)), key=lambda one: abs(one - rough))
     first = math.ceil(low / step - 1e-9)
