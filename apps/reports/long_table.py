@@ -20,6 +20,7 @@ from apps.measures.arrays import FloatArray, IntArray
 from apps.measures.scale import Scale
 from apps.reliability.accounting import BlockAccount, ItemUse
 from apps.reliability.matrix import RaterKey, RatingTable, TableKey
+from apps.reports.csv_rows import row_writer
 
 RATING_COLUMNS = ("block", "framework", "dimension", "item", "rater", "kind", "aggregate", "repeat", "value")
 ITEM_COLUMNS = ("block", "dimension", "item", "role", "in_tables", "ratings", "used", "reason")
@@ -214,7 +215,7 @@ def write_items(tables: Iterable[RatingTable], blocks: Iterable[BlockAccount], o
     Where too many share a reason to be named, one row without a name says how many they are.
     """
     text = io.TextIOWrapper(out, encoding="utf-8", newline="", write_through=True)
-    writer = csv.writer(text, lineterminator="\n")
+    writer = row_writer(text)
     writer.writerow(ITEM_COLUMNS)
     for (block, dimension), (items, counts) in ratings_per_item(tables).items():
         for item, count in zip(items, counts.tolist(), strict=True):

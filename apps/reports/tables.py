@@ -1,6 +1,5 @@
 """Agreement as text: `agreement.csv` (the contract's columns) and `agreement.json` (the same and how it came)."""
 
-import csv
 import io
 import itertools
 import json
@@ -11,6 +10,7 @@ from apps.common.formulas import escape_formula
 from apps.frameworks.scales import NUMBER
 from apps.reliability.agreement import COLUMNS, AgreementRow
 from apps.reliability.documents import Report, document_of
+from apps.reports.csv_rows import row_writer
 
 DECIMALS = 6
 # What a file of ratings calls its scales and raters is free text, which a spreadsheet might run as a formula.
@@ -25,7 +25,7 @@ def csv_text(report: Report) -> str:
 def csv_lines(rows: Iterable[AgreementRow]) -> Iterator[str]:
     """The lines of `csv_text` one by one, the columns' names first."""
     line = io.StringIO(newline="")
-    writer = csv.writer(line, lineterminator="\n")
+    writer = row_writer(line)
     for cells in itertools.chain([COLUMNS], map(_cells, rows)):
         writer.writerow(cells)
         yield line.getvalue()

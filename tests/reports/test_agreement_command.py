@@ -331,7 +331,10 @@ class TestRatings:
         (["--ratings", "f"], "--ratings needs --points, the points of the scale in order, for example 1,2,3,4,5."),
         (["--ratings", "f", "--points", "1,2", "--all-pairs"], "--all-pairs and --pool-models go with --study:"),
         (["--study", "s", "--points", "1,2"], "--points, --level and --aggregate go with --ratings:"),
-        (["--study", "s", "--formats", "xlsx"], "Unknown format xlsx; expected one of csv, json."),
+        (
+            ["--study", "s", "--formats", "docx"],
+            "Unknown format docx; expected one of csv, json, xlsx, tex, html, txt, svg,",
+        ),
         (["--ratings", "f", "--points", "1,2", "--bootstrap", "-5"], "--bootstrap is -5; expected a whole number"),
         (["--ratings", "f", "--points", "1,2", "--seed", "x"], "--seed is x; expected a whole number"),
         (["--ratings", "f", "--points", "1,2", "--level", "ratio"], "Unknown level ratio; expected one of ordinal,"),

@@ -9,7 +9,7 @@ from apps.reliability.agreement import Settings, analyse
 from apps.reliability.comparisons import file_plan
 from apps.reliability.documents import Report, averages_of, versions
 from apps.reliability.matrix import TableKey
-from apps.reports.tables import UnknownFormatError, csv_text, json_text, parse_formats, write_report
+from apps.reports.tables import csv_text, json_text
 from tests.reliability.conftest import make_table
 
 AT = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
@@ -25,16 +25,6 @@ def strict(text: str) -> dict:
         raise AssertionError(f"bare {constant}")
 
     return json.loads(text, parse_constant=refuse)
-
-
-def test_formats_are_named_once_each():
-    assert parse_formats(" csv,JSON,csv ") == ["csv", "json"]
-
-
-@pytest.mark.parametrize(("text", "named"), [("csv,xlsx", "xlsx"), ("tex,svg", "tex, svg"), ("", "''")])
-def test_an_unknown_format_names_those_that_are_known(text, named):
-    with pytest.raises(UnknownFormatError, match=rf"Unknown format {named}; expected one of csv, json\."):
-        parse_formats(text)
 
 
 def test_undefined_is_an_empty_cell_with_its_reason():
@@ -55,12 +45,12 @@ def test_no_zero_is_negative():
 
 def test_names_with_commas_and_quotes_survive():
     """CASES 28."""
-    text = csv_text(report(make_table({'a "b", c': [1, 2], "é\n😀": [2, 1]})))
+    text = csv_text(report(make_table({'a "b", c': [1, 2], "é\n😀\rx": [2, 1]})))
     import csv
     import io
 
     rows = list(csv.DictReader(io.StringIO(text, newline="")))
-    assert {(row["a"], row["b"]) for row in rows if row["b"]} == {('a "b", c', "é\n😀")}
+    assert {(row["a"], row["b"]) for row in rows if row["b"]} == {('a "b", c', "é\n😀\rx")}
 
 
 def test_names_that_a_spreadsheet_would_run_are_escaped_in_csv_only():
@@ -134,25 +124,3 @@ def test_an_average_of_nothing_is_null():
     tables = [make_table({"a": [1, 1], "b": [1, 1]}, key=TableKey("main", "warmth", name)) for name in ("one", "two")]
     kappa = next(one for one in averages_of(report(*tables).agreement.rows) if one["statistic"] == "kappa_quadratic")
     assert (kappa["value"], kappa["n_dimensions"], kappa["n_undefined"]) == (None, 0, 2)
-
-
-def test_a_folder_gets_all_files_and_nothing_else(tmp_path):
-    folder = tmp_path / "new" / "out"
-    made = report(make_table({"a": [1, 2], "b": [2, 1]}))
-    written = write_report(made, folder, ["csv", "json"])
-    assert written == [folder / "agreement.csv", folder / "agreement.json"]
-    assert sorted(path.name for path in folder.iterdir()) == ["agreement.csv", "agreement.json"]
-    assert (folder / "agreement.csv").read_bytes() == csv_text(made).encode()
-    assert b"\r" not in (folder / "agreement.csv").read_bytes()
-
-
-def test_a_report_that_fails_leaves_the_old_one(tmp_path, monkeypatch):
-    made = report(make_table({"a": [1, 2], "b": [2, 1]}))
-    write_report(made, tmp_path, ["csv", "json"])
-    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    broken = replace(
-        made, agreement=replace(made.agreement, rows=(replace(made.agreement.rows[0], value=float("nan")),))
-    )
-    with pytest.raises(ValueError, match="not JSON compliant"):
-        write_report(broken, tmp_path, ["csv", "json"])
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
