@@ -16,6 +16,7 @@ from apps.studies.models import (
     Study,
     StudyStatus,
 )
+from apps.studies.services.blindness import sees_ratings
 
 # Active studies first, closed ones last.
 URGENCY = {StudyStatus.ACTIVE: 0, StudyStatus.DRAFT: 1, StudyStatus.CLOSED: 2}
@@ -47,8 +48,8 @@ def to_rate(user: User) -> QuerySet[Rater]:
 def run_by(user: User) -> QuerySet[Study]:
     """The studies whose design and results the person works with. One query.
 
-    Adds `is_managed` (they may change it), and counts: `n_blocks`, `n_people` who rate on the site, `n_done` items
-    these handed in, `n_brought_in` raters whose ratings came in finished, `n_open_invitations`.
+    Adds `is_managed` (they may change it), `sees_ratings`, and counts: `n_blocks`, `n_people` who rate on the site,
+    `n_done` items these handed in, `n_brought_in` raters whose ratings came in finished, `n_open_invitations`.
     """
     people = Rater.objects.filter(study=OuterRef("pk"), user__isnull=False, left_at=None)
     has_ratings = Exists(Rating.objects.filter(rater=OuterRef("pk")))
@@ -60,6 +61,7 @@ def run_by(user: User) -> QuerySet[Study]:
         .with_counts()
         .annotate(
             is_managed=Exists(Study.objects.managed_by(user).filter(pk=OuterRef("pk"))),
+            sees_ratings=sees_ratings(user),
             n_people=counted(people, by="study"),
             n_done=counted(done, by="rater__study"),
             n_brought_in=counted(brought_in, by="study"),

@@ -70,9 +70,14 @@ def framework_of(words: Words, of: tuple[str, ...]) -> str:
 
 
 @register.filter
-def kind_of_side(name: str, kinds: Mapping[str, str] | None) -> str:
+def kind_of_side(name: str, kinds: Mapping[str, str]) -> str:
     """The kind of a rater, of a group or of a group's value; empty where nobody knows."""
-    return (kinds or {}).get(name) or KINDS.get(name) or KINDS.get(group_of(name, {}), "")
+    return kinds.get(name) or KINDS.get(name) or KINDS.get(group_of(name, {}), "")
+
+
+@register.filter
+def kind_of_group(name: str) -> str:
+    return KINDS.get(name, "")
 
 
 @register.filter

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from django.db.models import QuerySet
+from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef, Q, QuerySet
+from django.db.models.expressions import Combinable
 
 from apps.accounts.models import User
 from apps.studies.models import FINISHED_STATES, Item, Rater, RaterKind, Study
@@ -18,6 +19,12 @@ def may_see_ratings(*, user: User, study: Study) -> bool:
     if not study.is_readable_by(user):
         return False
     return study.discussion_open or not study.raters.filter(user=user, left_at=None).exists()
+
+
+def sees_ratings(user: User) -> "ExpressionWrapper[Combinable]":
+    """`may_see_ratings` as an expression over studies that the person works with (`Study.objects.readable_by`)."""
+    rates = Rater.objects.filter(study=OuterRef("pk"), user=user, left_at=None)
+    return ExpressionWrapper(Q(discussion_open=True) | ~Exists(rates), output_field=BooleanField())
 
 
 @dataclass(frozen=True, slots=True)
