@@ -79,7 +79,7 @@ def snippets_for(row: AgreementRow, file_name: str) -> Snippets:
     # As they stand in the file.
     texts |= {side: _cell(name) for side, name in (("a", row.a), ("b", row.b))}
     return Snippets(
-        PYTHON.format(**{name: repr(text) for name, text in texts.items()}),
+        PYTHON.format(**{name: _text_in_python(text) for name, text in texts.items()}),
         R.format(**{name: _text_in_r(text) for name, text in texts.items()}),
         f"{round(row.value, DECIMALS) + 0.0:.{DECIMALS}f}",
     )
@@ -87,6 +87,10 @@ def snippets_for(row: AgreementRow, file_name: str) -> Snippets:
 
 def _cell(name: str) -> str:
     return name if NUMBER.fullmatch(name) else escape_formula(name)
+
+
+def _text_in_python(text: str) -> str:
+    return f'"{text}"' if text.isprintable() and not set(text) & {'"', "\\"} else repr(text)
 
 
 def _text_in_r(text: str) -> str:

@@ -151,7 +151,7 @@ def test_the_programs_stand_with_their_figure_and_say_when_it_is_old(grief, rate
     page = sign_in(rosa).get(PAGE).text
     assert "0.800000" in page
     assert "grief-ratings.csv" in page
-    assert "n = 3 items" in page
+    assert "on 3 items" in page
     assert "Ratings have changed" not in page
     rate(grief, {"expert1": [2, None, None]})
     assert "Ratings have changed since this was computed" in sign_in(rosa).get(PAGE).text

@@ -346,7 +346,7 @@ def test_a_built_report_says_what_it_holds(report, sign_in, rosa):
         f"python manage.py recompute grief-report-{report.pk}-report.zip",
         report.snapshot.data_hash,
         "2 of 12 figures are not defined",
-        "no variation 2",
+        "no variation (2)",
         "1 figure is easily misread",
         "Delete this report",
     ):

@@ -216,8 +216,8 @@ def _usual_title(study: Study) -> str:
 
 def _format_label(name: str) -> str:
     label, purpose = FORMATS[name]  # type: ignore[index]
-    return format_html('{} <span class="soft small">{}</span>', label, purpose)
+    return format_html('<span>{} <span class="soft small">{}</span></span>', label, purpose)
 
 
 def _value_label(value: str, n: int) -> str:
-    return format_html('{} <span class="soft small">{}</span>', value or __("no value"), n)
+    return format_html('<span>{} <span class="soft small">{}</span></span>', value or __("no value"), n)

@@ -24,7 +24,7 @@ from apps.reports.models import StoredReport
 from apps.reports.services.choices import choices_of
 from apps.reports.services.listing import listed, reports_of
 from apps.reports.services.requesting import ReportError, delete_report, may_change, request_report
-from apps.reports.views.shown import ShownReport, shown_files
+from apps.reports.views.shown import ShownReport, in_order, shown_files
 from apps.studies.models import Study
 
 REPORTS_ON_A_PAGE = 25
@@ -86,7 +86,7 @@ def report(request: PersonRequest, slug: str, pk: int) -> HttpResponse:
         return hidden
     found = _report_of(study, pk)
     [row] = listed(study, [found])
-    files = Paginator(found.files.all(), FILES_ON_A_PAGE).get_page(request.GET.get("page"))
+    files = Paginator(in_order(found.files.all()), FILES_ON_A_PAGE).get_page(request.GET.get("page"))
     context = {
         "study": study,
         "is_managed": study.is_managed_by(request.user),

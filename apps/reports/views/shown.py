@@ -22,14 +22,24 @@ class ShownFile(NamedTuple):
     purpose: str | Promise
 
 
+def in_order(files: Iterable[StoredReportFile]) -> list[StoredReportFile]:
+    """What most people open first comes first."""
+    order = {str(name): place for place, name in enumerate(FORMATS)}
+    return sorted(files, key=lambda file: (order.get(_suffix(file.name), len(order)), file.name))
+
+
 def shown_files(files: Iterable[StoredReportFile]) -> list[ShownFile]:
     """The files with what their kinds are called and are for."""
     return [ShownFile(file, *_words_of(file.name)) for file in files]
 
 
 def _words_of(name: str) -> tuple[str | Promise, str | Promise]:
-    suffix = PurePath(name).suffix.lstrip(".").lower()
+    suffix = _suffix(name)
     return FORMATS[Format(suffix)] if suffix in set(Format) else (suffix.upper(), "")
+
+
+def _suffix(name: str) -> str:
+    return PurePath(name).suffix.lstrip(".").lower()
 
 
 @dataclass(frozen=True)
@@ -68,12 +78,12 @@ class ShownReport:
         undefined = summary.get("undefined", [])
         if total := sum(n for _reason, n in undefined):
             text = ngettext(
-                "%(n)d of %(rows)d figures is not defined, and has its reason in its place: %(reasons)s.",
-                "%(n)d of %(rows)d figures are not defined, and have their reason in their place: %(reasons)s.",
+                "%(n)s of %(rows)s figures is not defined, and has its reason in its place: %(reasons)s.",
+                "%(n)s of %(rows)s figures are not defined, and have their reason in their place: %(reasons)s.",
                 total,
             )
-            reasons = ", ".join(f"{reason} {n}" for reason, n in undefined)
-            found.append(text % {"n": total, "rows": summary["rows"], "reasons": reasons})
+            reasons = ", ".join(f"{reason} ({n:,})" for reason, n in undefined)
+            found.append(text % {"n": f"{total:,}", "rows": f"{summary['rows']:,}", "reasons": reasons})
         if notes := summary.get("notes", 0):
             text = ngettext(
                 "%(n)d figure is easily misread; a note in the report says why.",
@@ -88,11 +98,6 @@ class ShownReport:
         if "rows" in summary and not summary["rows"]:
             found.append(_("No figure is left by what was chosen."))
         return found
-
-    @property
-    def methods(self) -> list[str]:
-        """Paragraphs, then references."""
-        return [*self.report.summary.get("methods", []), *self.report.summary.get("references", [])]
 
     @cached_property
     def archive_name(self) -> str:
