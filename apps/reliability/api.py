@@ -1,4 +1,4 @@
-"""The agreement of a study over REST: the same rows as `agreement.csv`, computed when asked for."""
+"""The agreement of a study over REST: the same rows as `agreement.csv`, from a snapshot or computed when asked for."""
 
 from typing import Any, cast
 
@@ -15,9 +15,9 @@ from rest_framework.views import APIView
 
 from apps.accounts.models import User
 from apps.measures.pairs import Convention
-from apps.reliability.agreement import Settings
+from apps.reliability.agreement import Agreement, Settings
 from apps.reliability.documents import Report, meta_of, row_as_dict
-from apps.reliability.services.agreements import TooManyComparisonsError, agreement_of_study
+from apps.reliability.services.agreements import TooManyComparisonsError, agreement_of_study, kept_agreement
 from apps.studies.models import Study
 from apps.studies.services.blindness import may_see_ratings
 
@@ -110,17 +110,26 @@ class StudyAgreement(APIView):
 def _answer(study: Study, query: dict[str, Any]) -> dict[str, Any]:
     """The document without notes and averages. Raises ValidationError."""
     _check_slugs(study, query.get("block"), query.get("framework"))
+    chosen = tuple(name for name in ("all_pairs", "pool_models") if query[name])
+    agreement = _agreement(study, query)
+    meta = meta_of(Report(agreement, timezone.now(), study=study.slug, options=chosen))
+    return {"meta": meta, "rows": [row_as_dict(row) for row in agreement.rows]}
+
+
+def _agreement(study: Study, query: dict[str, Any]) -> Agreement:
+    """From a snapshot of these very ratings and settings where there is one, else computed."""
     most = most_comparisons(query["bootstrap"])
+    wanted: dict[str, Any] = {
+        "study": study,
+        "settings": Settings(Convention(query["convention"]), query["bootstrap"], study.seed),
+        "block": query.get("block"),
+        "framework": query.get("framework"),
+        "most_comparisons": most,
+    }
+    plan = {"all_pairs": query["all_pairs"], "pool_models": query["pool_models"]}
     try:
-        agreement = agreement_of_study(
-            study=study,
-            settings=Settings(Convention(query["convention"]), query["bootstrap"], study.seed),
-            block=query.get("block"),
-            framework=query.get("framework"),
-            all_pairs=query["all_pairs"],
-            pool_models=query["pool_models"],
-            most_comparisons=most,
-        )
+        kept = None if any(plan.values()) else kept_agreement(**wanted)
+        return kept or agreement_of_study(**wanted, **plan)
     except TooManyComparisonsError as error:
         raise ValidationError(
             _(
@@ -129,9 +138,6 @@ def _answer(study: Study, query: dict[str, Any]) -> dict[str, Any]:
             )
             % {"total": error.total, "most": most}
         ) from None
-    chosen = tuple(name for name in ("all_pairs", "pool_models") if query[name])
-    meta = meta_of(Report(agreement, timezone.now(), study=study.slug, options=chosen))
-    return {"meta": meta, "rows": [row_as_dict(row) for row in agreement.rows]}
 
 
 def _check_slugs(study: Study, block: str | None, framework: str | None) -> None:

@@ -4,8 +4,14 @@ import pytest
 from django.utils import timezone
 
 from apps.reliability import api
+from apps.reliability.agreement import Settings
+from apps.reliability.models import Snapshot
+from apps.reliability.services.agreements import agreement_of_study, kept_agreement
+from apps.reliability.services.snapshots import take_snapshot
 from apps.studies.models import Rater, RaterKind
+from apps.studies.services.design import add_block
 from apps.studies.services.raters import add_rater
+from tests.conftest import make_dataset
 
 pytestmark = pytest.mark.django_db
 
@@ -163,9 +169,82 @@ def test_a_study_without_ratings_has_no_rows(grief, rosa, sign_in):
 def test_queries_do_not_grow_with_the_number_of_ratings(grief, rate, rosa, sign_in, django_assert_num_queries):
     client = sign_in(rosa)
     rate(grief, {"expert1": [1, None, None]})
-    with django_assert_num_queries(13):
+    with django_assert_num_queries(14):
         client.get(URL, QUICK)
     rate(grief, {"expert1": [1, 2, 3], "expert2": [1, 2, 4], "expert3": [2, 2, 4]})
     rate(grief, {"expert1": [1, 2, 3], "expert2": [1, 2, 4]}, dimension="scale_2")
-    with django_assert_num_queries(13):
+    with django_assert_num_queries(14):
         client.get(URL, QUICK)
+    take_snapshot(study=grief, resamples=0)
+    with django_assert_num_queries(21):
+        client.get(URL, QUICK)
+
+
+@pytest.fixture
+def kept(rated, rate):
+    rate(rated, {"expert1": [1, 2, 4], "expert2": [1, 3, 5]}, dimension="scale_2")
+    take_snapshot(study=rated, resamples=100)
+    return rated
+
+
+def answer(client, **asked) -> dict:
+    found = client.get(URL, {"bootstrap": 100} | asked).json()
+    found["meta"].pop("generated_at")
+    return found
+
+
+@pytest.mark.parametrize("asked", [{}, {"block": "main"}, {"framework": "warmth-scales", "block": "main"}])
+@pytest.mark.parametrize("convention", ["scale", "observed"])
+def test_a_snapshot_answers_to_the_same_digits(kept, rosa, sign_in, monkeypatch, asked, convention):
+    client = sign_in(rosa)
+    asked = {"convention": convention} | asked
+    with monkeypatch.context() as patch:
+        patch.setattr(api, "agreement_of_study", lambda **wanted: pytest.fail("computed"))
+        from_snapshot = answer(client, **asked)
+    monkeypatch.setattr(api, "kept_agreement", lambda **wanted: None)
+    assert answer(client, **asked) == from_snapshot
+
+
+def test_a_part_of_a_snapshot_is_counted_as_that_part(kept, rate, rosa, framework):
+    """Two blocks, of which one is asked for."""
+    dataset = make_dataset("poems", conversations=2, owner=rosa)
+    block = add_block(study=kept, slug="poems", title="Poems", dataset=dataset, frameworks=[framework])
+    rate(kept, {"expert1": [5, 5], "expert2": [4, 5]}, block=block.slug)
+    take_snapshot(study=kept, resamples=0)
+    settings = Settings(resamples=0, seed=kept.seed)
+    for narrowed in ({"block": "poems"}, {"block": "main"}, {"framework": "warmth-scales"}, {}):
+        found = kept_agreement(study=kept, settings=settings, **narrowed)
+        assert found == agreement_of_study(study=kept, settings=settings, **narrowed)
+
+
+@pytest.mark.parametrize("asked", [{"bootstrap": 50}, {"all_pairs": "true"}, {"pool_models": "true"}])
+def test_other_settings_are_computed(kept, rosa, sign_in, monkeypatch, asked):
+    computed = []
+    inner = api.agreement_of_study
+    monkeypatch.setattr(api, "agreement_of_study", lambda **wanted: computed.append(1) or inner(**wanted))
+    answer(sign_in(rosa), **asked)
+    assert computed
+
+
+def test_a_snapshot_that_is_not_of_now_is_not_shown(kept, rate, rosa, sign_in):
+    client = sign_in(rosa)
+    before = answer(client)
+    rate(kept, {"expert1": [5, 2, 4]})
+    after = answer(client)
+    assert after["meta"]["data_hash"] != before["meta"]["data_hash"]
+    assert after["rows"] != before["rows"]
+
+
+def test_a_damaged_snapshot_is_computed_anew(kept, rosa, sign_in):
+    client = sign_in(rosa)
+    before = answer(client)
+    Snapshot.objects.update(results=b"PAR1")
+    assert answer(client) == before
+
+
+def test_a_snapshot_holds_no_more_comparisons_than_may_be_asked_for(kept, rosa, sign_in, monkeypatch):
+    monkeypatch.setattr(api, "MOST_COMPARISONS", 3)
+    monkeypatch.setattr(api, "agreement_of_study", lambda **wanted: pytest.fail("computed"))
+    response = sign_in(rosa).get(URL, {"bootstrap": 100})
+    assert response.status_code == 400
+    assert "comparisons, and at most 3" in response.json()[0]

@@ -1,14 +1,17 @@
 """Everything that pages and reports read from a snapshot. No live row of the study is asked."""
 
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 from functools import cached_property
+
+import numpy as np
 
 from apps.measures.pairs import Convention
 from apps.reliability.accounting import Account
 from apps.reliability.agreement import Agreement, AgreementRow, Settings
 from apps.reliability.frozen import FrozenTables
 from apps.reliability.labels import Labels, ScaleLabel
-from apps.reliability.matrix import RaterKey, RatingTable, TableKey
+from apps.reliability.matrix import RaterKey, RatingTable, TableKey, content_hash, table_hash
 from apps.reliability.models import Snapshot
 from apps.reliability.notes import Note
 from apps.reliability.row_files import unpack_rows
@@ -85,15 +88,28 @@ class SnapshotView:
     def settings(self, convention: str = Convention.SCALE) -> Settings:
         return Settings(Convention(convention), self.snapshot.resamples, self.snapshot.seed)
 
-    def agreement(self, convention: str = Convention.SCALE) -> Agreement:
-        """All of it as `analyse` gave it, for `documents.Report`."""
+    def agreement(self, convention: str = Convention.SCALE, *, block: str = "", framework: str = "") -> Agreement:
+        """All of it, or of one block or framework, as `analyse` gives it: for `documents.Report`."""
+        rows = tuple(self.rows(convention=convention, block=block, framework=framework))
+        notes = tuple(note for note in self.notes() if block in ("", note.block) and framework in ("", note.framework))
         snapshot = self.snapshot
-        return Agreement(
-            rows=tuple(self.rows(convention=convention)),
-            notes=tuple(self.notes()),
+        whole = Agreement(
+            rows=rows,
+            notes=notes,
             settings=self.settings(convention),
             tables=snapshot.n_tables,
             raters=snapshot.n_raters,
             ratings=snapshot.n_ratings,
             data_hash=snapshot.data_hash,
         )
+        return self._narrowed(whole, block, framework) if block or framework else whole
+
+    def _narrowed(self, whole: Agreement, block: str, framework: str) -> Agreement:
+        hashes: list[str] = []
+        raters: set[str] = set()
+        ratings = 0
+        for table in self.tables(block=block, framework=framework):
+            hashes.append(table_hash(table))
+            raters.update(rater.name for rater in table.raters)
+            ratings += int((~np.isnan(table.values)).sum())
+        return replace(whole, tables=len(hashes), raters=len(raters), ratings=ratings, data_hash=content_hash(hashes))
