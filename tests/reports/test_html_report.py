@@ -1,0 +1,155 @@
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+
+from apps.reliability.accounting import Account, RaterAccount, RaterUse
+from apps.reliability.notes import Note
+from apps.reports.contents import ReportContent, ReportOptions
+from apps.reports.html_report import html_of
+from tests.reports.made import content_of, file_tables, study_tables
+
+VOID = {"meta", "br", "link", "img", "input", "hr"}
+
+
+class Reader(HTMLParser):
+    """Elements in their order, with a check that every one is closed."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.text: list[str] = []
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+def read(content: ReportContent) -> Reader:
+    reader = Reader(html_of(content))
+    assert reader.open == []
+    return reader
+
+
+@pytest.fixture(scope="module")
+def content() -> ReportContent:
+    return content_of(study_tables())
+
+
+@pytest.fixture(scope="module")
+def html(content):
+    return html_of(content)
+
+
+def test_it_stands_alone(html):
+    """No script, nothing from elsewhere, not even a style that names another file."""
+    reader = Reader(html)
+    names = {tag for tag, _attributes in reader.elements}
+    assert not names & {"script", "link", "img", "iframe", "object", "form", "base"}
+    for tag, attributes in reader.elements:
+        assert not any(name.startswith("on") for name in attributes)
+        for name in ("src", "href", "xlink:href", "action", "data"):
+            address = attributes.get(name)
+            assert address is None or (tag == "a" and address.startswith("#"))
+    assert "@import" not in html
+    assert "url(" not in html.replace("url(#", "")
+    assert "default-src 'none'" in html
+
+
+def test_every_link_leads_to_a_place_of_the_page(html):
+    reader = Reader(html)
+    places = [attributes["id"] for _tag, attributes in reader.elements if "id" in attributes]
+    links = {attributes["href"][1:] for tag, attributes in reader.elements if tag == "a"}
+    assert links <= set(places)
+    assert len(set(places)) == len(places)
+
+
+def test_it_holds_figures_tables_methods_and_origins(content, html):
+    text = " ".join(Reader(html).text)
+    assert "Letters of grief" in text
+    assert html.count("<svg") == 4  # the benchmark and the alphas, each wide and narrow
+    for words in (
+        "Quadratic weighted kappa, convention “scale”",
+        "convention “observed”",
+        "References",
+        "Nothing was left out",
+    ):
+        assert words in text
+    assert "7 of 8" in text
+    assert content.agreement.data_hash in text
+    assert content.command in text
+    assert "1 not at all; 2; 3 somewhat" in text
+
+
+def test_colours_follow_light_and_dark_and_paper(html):
+    assert "color-scheme: light dark" in html
+    assert "@media print" in html
+    assert "var(--rater-expert)" in html
+
+
+def test_undefined_is_said_in_words():
+    """CASES 18."""
+    made = content_of(file_tables({"a": [3, 3], "b": [3, 3]}), of_study=False)
+    text = " ".join(read(made).text)
+    assert re.search(r"not defined\s+no variation", text)
+    assert "Not defined: no variation (100% raw agreement)" in text
+    assert not re.search(r"\bnan\b", text, re.I)
+
+
+def test_text_of_people_is_text():
+    """CASES 35."""
+    hostile = "<script>alert(1)</script>"
+    columns = {hostile: [1, 2, 3], '"><img src=x onerror=alert(1)>': [1, 3, 3]}
+    made = content_of(file_tables(columns, dimension="</style><b>"), of_study=False, resamples=0)
+    note = Note("", "", "</style><b>", "all", hostile)
+    account = Account(raters=(RaterAccount(hostile, "expert", RaterUse.EXCLUDED, reason="hand", explanation=hostile),))
+    made = replace(
+        made,
+        title=hostile,
+        command=hostile,
+        account=account,
+        agreement=replace(made.agreement, notes=(note,)),
+        ratings_file=f"{hostile}.csv",
+    )
+    reader = read(made)
+    names = {tag for tag, _attributes in reader.elements}
+    assert not names & {"script", "img", "b"}
+    assert "".join(reader.text).count(hostile) >= 5
+
+
+def test_a_narrowed_report_says_so():
+    made = content_of(study_tables(), resamples=0, options=ReportOptions(parts=("groups",)))
+    text = " ".join(read(made).text)
+    assert "Shown are only figures on: the raters of one kind among each other." in text
+    assert "Quadratic weighted kappa, convention" not in text
+
+
+def test_a_file_of_ratings_has_its_pairs_and_its_group():
+    made = content_of(file_tables({"a": [1, 2, 3, 5], "b": [1, 3, 3, 4]}), of_study=False)
+    text = " ".join(read(made).text)
+    assert "Quadratic weighted kappa of each pair" in text
+    assert "Agreement of all raters" in text
+    assert "file ratings.csv" in text
+
+
+def test_a_report_without_rows_is_a_page():
+    text = " ".join(read(content_of([], resamples=0)).text)
+    assert "No agreement could be described." in text
+
+
+def test_the_same_report_gives_the_same_page(content, html):
+    assert html_of(content) == html
