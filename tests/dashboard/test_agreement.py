@@ -6,12 +6,15 @@ import re
 from datetime import timedelta
 
 import pytest
+from django.db import OperationalError
 from django.urls import reverse
 from django.utils import timezone
 
 from apps.common.models import Job, JobState, WorkerHeartbeat
 from apps.common.services.jobs import request_cancel, run_job
 from apps.dashboard.agreement.tables import GROUP_COLUMNS
+from apps.dashboard.services import agreement as standings
+from apps.dashboard.views import agreement
 from apps.reliability.agreement import COLUMNS
 from apps.reliability.models import Snapshot, SnapshotRequest
 from apps.reliability.selection import DataSelection
@@ -49,6 +52,13 @@ def study(rosa) -> Study:
 def computed(study) -> Study:
     compute(study)
     return study
+
+
+@pytest.fixture
+def slow(monkeypatch) -> None:
+    """As for a study whose figures take longer than a click may."""
+    monkeypatch.setattr(standings, "computes_quickly", lambda study: False)
+    monkeypatch.setattr(agreement, "computes_quickly", lambda study: False)
 
 
 @pytest.fixture
@@ -159,7 +169,7 @@ def test_drafts_are_no_ratings(client, grief):
     assert "No finished ratings yet" in client.get("/studies/grief/agreement/").text
 
 
-def test_what_was_never_computed_is_computed_on_request_only(client, study):
+def test_what_was_never_computed_is_computed_on_request_only(client, study, slow):
     page = client.get(PAGE)
     assert "Not computed yet" in page.text
     assert "Compute</button>" in page.text
@@ -168,7 +178,45 @@ def test_what_was_never_computed_is_computed_on_request_only(client, study):
     assert client.get(PICTURE).status_code == 404
 
 
-def test_compute_asks_for_it_once_and_leads_back_to_the_view(client, study):
+def test_what_takes_but_a_moment_is_computed_at_once_and_kept(client, study):
+    assert cells(client.get(PAGE), "Scale 1")
+    assert cells(client.get(f"{PAGE}?meta.topic=grief"), "Scale 1")
+    client.get(PAGE)
+    assert Snapshot.objects.count() == 2
+    assert not SnapshotRequest.objects.exists()
+    rate(study, {"gpt": [1, 2, 3, 4, 5]})
+    assert "Recompute</button>" in client.get(PAGE).text
+    assert Snapshot.objects.count() == 2
+    assert client.post(COMPUTE)["Location"] == PAGE
+    assert "Recompute</button>" not in client.get(PAGE).text
+    assert Snapshot.objects.count() == 3
+    assert not SnapshotRequest.objects.exists()
+
+
+def test_a_file_of_what_was_never_computed_is_computed_too(client, study):
+    assert rows_of(client, "")
+    assert "svg" in client.get(PICTURE)["Content-Type"]
+
+
+def test_a_selection_without_ratings_says_so_at_once(client, study):
+    Item.objects.filter(position__gte=3).update(role=ItemRole.PRACTICE)
+    page = client.get(f"{PAGE}?meta.topic=work")
+    assert "None of the chosen conversations has a finished rating" in page.text
+    assert client.post(f"{COMPUTE}?meta.topic=work").status_code == 302
+    assert not SnapshotRequest.objects.exists()
+
+
+def test_while_the_database_is_busy_a_job_waits_for_it(client, study, monkeypatch):
+    def busy(**given):
+        raise OperationalError("database is locked")
+
+    monkeypatch.setattr(standings, "take_snapshot", busy)
+    assert "Compute</button>" in client.get(PAGE).text
+    client.post(COMPUTE)
+    assert SnapshotRequest.objects.count() == 1
+
+
+def test_compute_asks_for_it_once_and_leads_back_to_the_view(client, study, slow):
     address = f"{COMPUTE}?group=llms&meta.topic=grief&convention=observed"
     for _ in range(2):
         answer = client.post(address)
@@ -273,7 +321,7 @@ def test_a_cancelled_job_is_no_error(client, study, rosa):
     assert "Try again</button>" in page.text
 
 
-def test_a_selection_without_ratings_is_told_by_its_job(client, study):
+def test_a_selection_without_ratings_is_told_by_its_job(client, study, slow):
     Item.objects.filter(position__gte=3).update(role=ItemRole.PRACTICE)
     client.post(f"{COMPUTE}?meta.topic=work")
     run_job(pk=Job.objects.get().pk, work=take_requested_snapshot)
@@ -443,7 +491,7 @@ def test_a_statistic_is_chosen(client, computed):
     assert cells(page, "Scale 1") != cells(client.get(PAGE), "Scale 1")
 
 
-def test_metadata_and_exclusions_change_the_data_and_are_computed_by_themselves(client, computed, rosa):
+def test_metadata_and_exclusions_change_the_data_and_are_computed_by_themselves(client, computed, rosa, slow):
     exclude(rater=computed.raters.get(name="expert3"), explanation="asleep", by=rosa)
     compute(computed)
     for query in ("meta.topic=grief", "excluded=1"):

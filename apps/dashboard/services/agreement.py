@@ -1,12 +1,14 @@
 """What the agreement pages of a study have to choose from, and how its figures stand: computed, old, on their way."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from django.core.cache import cache
+from django.db import OperationalError
 from django.db.models import Count, Max, Q
 from django.utils import timezone
 
+from apps.accounts.models import User
 from apps.annotation.models import Rating
 from apps.common.models import Job, JobState
 from apps.common.services.heartbeats import is_worker_alive
@@ -16,8 +18,9 @@ from apps.reliability.labels import Labels
 from apps.reliability.matrix import GROUP_NAMES, Kind
 from apps.reliability.models import Snapshot, SnapshotRequest
 from apps.reliability.selection import DataSelection
+from apps.reliability.services.estimating import computes_quickly
 from apps.reliability.services.labelling import labels_of
-from apps.reliability.services.snapshots import is_current, latest_snapshot
+from apps.reliability.services.snapshots import NothingRatedError, is_current, latest_snapshot, take_snapshot
 from apps.studies.models import Item, RaterKind, Study
 from apps.studies.selection import Trait, Traits, tally_traits
 
@@ -76,12 +79,14 @@ def _traits_of(study: Study) -> list[Trait]:
 
 @dataclass(frozen=True)
 class Standing:
-    """How the figures of one selection stand. `request` is the last time they were asked for."""
+    """How the figures of one selection stand. `request` is the last time a job was asked for them."""
 
     study: Study
     selection: DataSelection
     snapshot: Snapshot | None
     request: SnapshotRequest | None
+    # Why there is nothing to compute, where that was tried at once.
+    nothing: str = ""
 
     @cached_property
     def job(self) -> Job | None:
@@ -129,3 +134,24 @@ def standing_of(study: Study, selection: DataSelection) -> Standing:
     if snapshot is not None:
         snapshot.study = study
     return Standing(study, selection, snapshot, requests.select_related("job").first())
+
+
+def standing_at_once(study: Study, selection: DataSelection, *, by: User) -> Standing:
+    """The same; figures that were never computed are computed here and now where that takes but a moment."""
+    standing = standing_of(study, selection)
+    if standing.snapshot or standing.request or not standing.has_ratings or not computes_quickly(study):
+        return standing
+    return computed_at_once(standing, by=by)
+
+
+def computed_at_once(standing: Standing, *, by: User) -> Standing:
+    """With figures as new as the ratings. While the database is busy it stays as it was: a job waits for it."""
+    study, selection = standing.study, standing.selection
+    try:
+        snapshot = take_snapshot(study=study, selection=selection, by=by)
+    except NothingRatedError as problem:
+        return replace(standing, nothing=str(problem))
+    except OperationalError:
+        return standing
+    snapshot.study = study
+    return replace(standing, snapshot=snapshot)

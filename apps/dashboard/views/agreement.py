@@ -24,11 +24,19 @@ from apps.dashboard.agreement.results import IN_TWO_CONVENTIONS, Results, other_
 from apps.dashboard.agreement.tables import GROUP_COLUMNS, RETEST_COLUMNS
 from apps.dashboard.agreement_access import study_in_sight
 from apps.dashboard.agreement_words import Words, chips_of, sentences_of
-from apps.dashboard.services.agreement import Choices, Standing, choices_of, standing_of
+from apps.dashboard.services.agreement import (
+    Choices,
+    Standing,
+    choices_of,
+    computed_at_once,
+    standing_at_once,
+    standing_of,
+)
 from apps.measures.pairs import PAIR_STATISTICS, Convention
 from apps.reliability.accounting import RaterUse
 from apps.reliability.documents import INTERVALS
 from apps.reliability.kept import UnreadableError
+from apps.reliability.services.estimating import computes_quickly
 from apps.reliability.services.reading import SnapshotView
 from apps.reliability.services.snapshots import request_snapshot
 from apps.reports.figures.figure import Figure
@@ -51,7 +59,7 @@ def overview(request: PersonRequest, slug: str) -> HttpResponse:
     choices, query, faults = asked_for(request, study)
     if not faults and not request.htmx and query.pairs() != _given(request):
         return redirect(address_of(study, query))
-    standing = standing_of(study, query.selection)
+    standing = standing_at_once(study, query.selection, by=request.user)
     if _only_standing(request, standing):
         return render(request, f"{PAGE}#standing", _standing_context(study, query, standing))
     context = {
@@ -72,14 +80,17 @@ def overview(request: PersonRequest, slug: str) -> HttpResponse:
 @require_POST
 @login_required
 def compute(request: PersonRequest, slug: str) -> HttpResponse:
-    """Asks for the figures of the view whose parameters the address has, and goes back to it."""
+    """Has the figures of the address's view computed, by a job where it takes longer, and goes back to it."""
     study, hidden = study_in_sight(request, slug)
     if hidden:
         return hidden
     _choices, query, _faults = asked_for(request, study)
     address = address_of(study, query)
-    job = request_snapshot(study=study, selection=query.selection, by=request.user, back_url=address)
-    start_job(job)
+    standing = standing_of(study, query.selection)
+    if not standing.is_computing and computes_quickly(study):
+        standing = computed_at_once(standing, by=request.user)
+    if not standing.nothing and not standing.is_current:
+        start_job(request_snapshot(study=study, selection=query.selection, by=request.user, back_url=address))
     return HttpResponseRedirect(address)
 
 
@@ -94,7 +105,7 @@ def csv_file(request: PersonRequest, slug: str) -> HttpResponseBase:
     if hidden:
         return hidden
     _choices, query, _faults = asked_for(request, study)
-    snapshot = standing_of(study, query.selection).snapshot
+    snapshot = standing_at_once(study, query.selection, by=request.user).snapshot
     if snapshot is None:
         return redirect(address_of(study, query))
     view = SnapshotView(snapshot)
@@ -119,7 +130,7 @@ def figure(request: PersonRequest, slug: str, file: str) -> HttpResponse:
     if name not in NAMES or form not in FORMS:
         raise Http404
     _choices, query, _faults = asked_for(request, study)
-    snapshot = standing_of(study, query.selection).snapshot
+    snapshot = standing_at_once(study, query.selection, by=request.user).snapshot
     found: list[Figure] = []
     if snapshot is not None:
         view = SnapshotView(snapshot)

@@ -13,7 +13,7 @@ from apps.common.services.heartbeats import WORKER_SILENT_AFTER
 from apps.dashboard.agreement.query import Query, parse
 from apps.dashboard.agreement.results import IN_TWO_CONVENTIONS, other_convention
 from apps.dashboard.agreement_words import Words, chips_of, sentences_of
-from apps.dashboard.services.agreement import Choices, Standing, choices_of, standing_of
+from apps.dashboard.services.agreement import Choices, Standing, choices_of, standing_at_once
 from apps.reliability.agreement import AgreementRow
 from apps.reliability.documents import INTERVALS
 from apps.reliability.matrix import TableKey
@@ -92,4 +92,5 @@ def asked_of(request: PersonRequest, study: Study, own: Collection[str] = ()) ->
     choices = choices_of(study, request.GET.getlist("rater"))
     given = [(name, value) for name, values in request.GET.lists() for value in values if name not in own]
     query, faults = parse(given, choices.offer)
-    return Asked(request, study, choices, query, tuple(sentences_of(faults)), standing_of(study, query.selection))
+    standing = standing_at_once(study, query.selection, by=request.user)
+    return Asked(request, study, choices, query, tuple(sentences_of(faults)), standing)
