@@ -16,6 +16,7 @@ from typing import Any
 from apps.reports.figures.figure import Spec
 from apps.reports.figures.palettes import Palette
 from apps.reports.figures.symbols import Fill, Symbol
+from apps.reports.figures.words import text_width
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.4.1.json"
 
@@ -164,7 +165,8 @@ class Canvas:
             "baseline": style.baseline,
             "fontWeight": style.weight,
         }
-        if style.limit:
+        # Measuring a text is what takes longest in drawing: leave it out where the text is short enough in any font.
+        if style.limit and text_width(text, 1.1 * style.size) > style.limit:
             properties["limit"] = style.limit
         self._add(WORDS, "text", None, properties, {"x": x, "y": y, "text": text, **data})
 

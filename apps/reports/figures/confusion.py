@@ -1,5 +1,6 @@
 """Two raters on one scale, point by point: counts, and the share of each row."""
 
+import math
 from typing import Any
 
 from apps.measures.results import Result
@@ -62,12 +63,13 @@ class _Grid:
         self.n = len(confusion.points)
         self.left = MARGIN + 3 * self.font
         room = layout.width - self.left - 5 * self.font
-        self.cell = min(room / self.n, 5 * self.font)
+        # So many points that the counts could not be read make the picture wider than its place, which scrolls.
+        self.cell = max(2.5 * self.font, min(room / self.n, 5 * self.font))
         self.row = min(max(self.cell, 2.4 * self.font), 3.2 * self.font)
         self.size = min(self.font, 0.36 * self.cell)
-        if not layout.narrow:
-            needed = max(self.left + self.n * self.cell + 5 * self.font, 30 * self.font)
-            self.canvas.width = round(min(layout.width, needed))
+        needed = self.left + self.n * self.cell + 5 * self.font
+        least = layout.width if layout.narrow else 30 * self.font
+        self.canvas.width = math.ceil(max(needed, least))
 
     def spec(self) -> Spec:
         if self.confusion.reason:

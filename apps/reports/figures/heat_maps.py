@@ -1,5 +1,6 @@
 """The agreement of every pair of raters on one scale, as a triangle of cells with their values."""
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -108,12 +109,13 @@ class _Triangle:
         tail = min(max([5 * self.font, widest - self.font]), 0.2 * layout.width)
         room = layout.width - self.left - tail
         n_columns = max(1, len(self.names) - 1)
-        self.cell = min(room / n_columns, 5.2 * self.font)
+        # So many raters that the values could not be read make the picture wider than its place, which scrolls.
+        self.cell = max(2.3 * self.font, min(room / n_columns, 5.2 * self.font))
         self.row = min(self.cell, 2.9 * self.font)
         self.size = min(self.font, 0.42 * self.cell)
-        if not layout.narrow:
-            needed = max(self.left + n_columns * self.cell + tail, 34 * self.font)
-            self.canvas.width = round(min(layout.width, needed))
+        needed = self.left + n_columns * self.cell + tail
+        least = layout.width if layout.narrow else 34 * self.font
+        self.canvas.width = math.ceil(max(needed, least))
 
     def spec(self, title: str) -> Spec:
         if len(self.names) < 2:

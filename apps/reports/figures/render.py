@@ -16,7 +16,7 @@ from django.core.cache import cache
 from django.utils.safestring import SafeString, mark_safe
 
 from apps.reports.figures.figure import Figure, Spec, slug_of
-from apps.reports.figures.palettes import MM
+from apps.reports.figures.palettes import MM, SCREEN
 
 VEGA_LITE = "v6.4"
 KEEP_SECONDS = 24 * 60 * 60
@@ -97,9 +97,11 @@ def _labelled(drawn: str, figure: Figure, narrow: bool, place: str) -> str:
     width, height = spec["width"], spec["height"]
     name = slug_of("figure", figure.name, place, "narrow" if narrow else "")
     size = f'width="{width / MM:.1f}mm" height="{height / MM:.1f}mm"' if figure.physical else f'width="{width}"'
-    side = "narrow" if narrow else "wide"
+    classes = f"figure__drawing figure__drawing--{'narrow' if narrow else 'wide'}"
+    if width > (SCREEN.narrow if narrow else SCREEN.wide).width:
+        classes += " figure__drawing--scrolls"
     root = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="figure__drawing figure__drawing--{side}" {size} '
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="{classes}" {size} '
         f'viewBox="0 0 {width} {height}" role="img" aria-labelledby={quoteattr(f"{name}-title")} '
         f"aria-describedby={quoteattr(f'{name}-desc')}>"
         f"<title id={quoteattr(f'{name}-title')}>{escape(figure.title)}</title>"

@@ -1,5 +1,6 @@
 """Every figure that the rows and tables of a snapshot give."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -54,9 +55,20 @@ def figures_of(
 ) -> Iterator[Figure]:
     """The benchmark by scale and framework, the alphas, and for each scale and each rater their own figures.
 
-    `rows` are of one convention; crowd workers, who are many, have no figure of their own. Tables are read once.
+    `rows` are of one convention; crowd workers, who are many, have no figure of their own. Tables are read once. No two
+    figures have the same name.
     """
-    chosen = options or FigureOptions()
+    yield from _named_apart(_figures_of(rows, tables, raters, labels, palette, options or FigureOptions()))
+
+
+def _figures_of(
+    rows: Sequence[AgreementRow],
+    tables: Iterable[RatingTable],
+    raters: Sequence[RaterKey],
+    labels: FigureLabels,
+    palette: Palette,
+    chosen: FigureOptions,
+) -> Iterator[Figure]:
     yield from overview_figures(rows, raters, labels, palette, chosen)
     profiles: dict[str, list[BiasLine]] = {}
     bias = _bias_rows(rows)
@@ -73,6 +85,15 @@ def figures_of(
     for rater in raters:
         if rater.name in profiles:
             yield rater_profile_figure(rater, profiles[rater.name], labels, palette)
+
+
+def _named_apart(figures: Iterable[Figure]) -> Iterator[Figure]:
+    """Raters may be called `Jo` and `jo`."""
+    counts: Counter[str] = Counter()
+    for figure in figures:
+        counts[figure.name] += 1
+        count = counts[figure.name]
+        yield figure if count == 1 else replace(figure, name=f"{figure.name}-{count}")
 
 
 def overview_figures(

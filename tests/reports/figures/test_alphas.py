@@ -1,0 +1,56 @@
+from apps.reliability.benchmarks import group_alphas
+from apps.reports.figures.alphas import alpha_figure
+from apps.reports.figures.palettes import PAPER
+from tests.reports.figures.conftest import CAST, KEY, check, data, drawn_values, labels_of, palettes, row, said
+
+ALPHA = {"statistic": "alpha_interval"}
+
+
+def drawn(rows, palette=PAPER, scales=None):
+    return alpha_figure(group_alphas(rows), labels_of(CAST, scales), palette)
+
+
+@palettes
+def test_every_group_stands_at_its_value_with_its_interval(palette):
+    figure = drawn([row("experts", "", 0.5, **ALPHA), row("llms", "", 0.9, **ALPHA)], palette)
+    check(figure)
+    for narrow in (False, True):
+        spec = figure.spec_of(narrow=narrow)
+        assert drawn_values(spec) == {"experts": 0.5, "llms": 0.9}
+        assert [(d["low"], d["high"]) for d in data(spec, "rule") if d.get("side") == "experts"] == [(0.4, 0.6)]
+    assert figure.rows == (("Empathy", "Warmth", "0.50 (0.40 to 0.60)", "0.90 (0.80 to 1.00)"),)
+
+
+def test_a_group_without_a_value_says_why():
+    figure = drawn([row("experts", "", None, **ALPHA), row("llms", "", -0.2, **ALPHA)])
+    check(figure)
+    assert "Not defined: Experts (no variation)" in said(figure.spec)
+    assert figure.rows[0][2] == "not defined: no variation"
+    assert figure.summary == (
+        "Krippendorff's alpha (interval). Experts: not defined on the one scale. Models: −0.20 on Empathy."
+    )
+
+
+def test_scales_come_by_their_experts_and_those_without_last():
+    scales = {KEY._replace(dimension=name): name for name in ("a", "b", "c")}
+    rows = [
+        row("llms", "", 0.9, dimension="a", **ALPHA),
+        row("experts", "", 0.1, dimension="b", **ALPHA),
+        row("experts", "", 0.8, dimension="c", **ALPHA),
+    ]
+    figure = drawn(rows, scales=scales)
+    assert [cells[0] for cells in figure.rows] == ["c", "b", "a"]
+    assert figure.rows[0][3] == "no such group here"
+    assert "Experts: from 0.10 (b) to 0.80 (c) on 2 scales." in figure.summary
+
+
+def test_the_group_of_a_file_of_ratings_has_no_kind():
+    figure = drawn([row("all", "", 0.4, **ALPHA)])
+    check(figure)
+    assert figure.columns[2] == "All raters"
+
+
+def test_no_group_at_all():
+    figure = drawn([])
+    check(figure)
+    assert figure.summary == "There are no groups of raters to show."

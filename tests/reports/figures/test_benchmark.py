@@ -1,0 +1,237 @@
+import pytest
+
+from apps.reliability.benchmarks import frameworks_of, scale_benchmarks
+from apps.reliability.matrix import Kind, RaterKey, TableKey
+from apps.reports.figures.benchmark import benchmark_figure, framework_figure
+from apps.reports.figures.palettes import PAPER, SCREEN
+from tests.reports.figures.conftest import (
+    CAST,
+    EXPERTS,
+    HOSTILE,
+    KEY,
+    MODELS,
+    RIGHT_TO_LEFT,
+    check,
+    data,
+    drawn_values,
+    expert_rows,
+    labels_of,
+    palettes,
+    row,
+    said,
+    study_rows,
+    texts,
+)
+
+
+def drawn(rows, raters=CAST, palette=PAPER, labels=None, threshold=0.6):
+    return benchmark_figure(scale_benchmarks(rows, raters), labels or labels_of(raters), palette, threshold)
+
+
+def drawn_frameworks(rows, raters=CAST, palette=PAPER, threshold=0.6):
+    return framework_figure(frameworks_of(scale_benchmarks(rows, raters)), labels_of(raters), palette, threshold)
+
+
+class TestByScale:
+    @palettes
+    def test_every_side_stands_at_its_value_in_both_widths(self, palette):
+        figure = drawn(study_rows(), palette=palette)
+        check(figure)
+        for narrow in (False, True):
+            spec = figure.spec_of(narrow=narrow)
+            assert drawn_values(spec) == {"experts: median pair": 0.4, "crowd": 0.3, "gemini": 0.61}
+            ticks = {datum["pair"]: datum["value"] for datum in data(spec, "rule") if "pair" in datum}
+            assert ticks == {
+                "expert1 with expert2": 0.2,
+                "expert1 with expert3": 0.7,
+                "expert2 with expert3": 0.4,
+            }
+            spans = {datum["side"]: (datum["low"], datum["high"]) for datum in data(spec, "rule") if "side" in datum}
+            assert spans == {
+                "experts": (0.2, 0.7),
+                "crowd": pytest.approx((0.2, 0.4)),
+                "gemini": pytest.approx((0.51, 0.71)),
+            }
+
+    def test_a_value_is_drawn_on_a_scale_of_values(self):
+        spec = drawn(study_rows()).spec
+        [layer] = [
+            one
+            for one in spec["layer"]
+            if any(datum.get("side") == "crowd" and "value" in datum for datum in one["data"]["values"])
+        ]
+        scale = layer["encoding"]["x"]["scale"]
+        assert layer["encoding"]["x"]["field"] == "value"
+        assert scale["domain"] == [0.0, 1.0]
+        assert 0 < scale["range"][0] < scale["range"][1] < spec["width"]
+
+    def test_what_is_undefined_is_said_in_its_row_and_in_the_table(self):
+        figure = drawn(study_rows())
+        for narrow in (False, True):
+            assert "Not defined: gpt (no variation)" in said(figure.spec_of(narrow=narrow))
+        assert figure.rows[0][figure.columns.index("gpt")] == "not defined: no variation"
+        assert "1 figure cannot be given and is named in words." in figure.summary
+
+    def test_the_table_has_every_number_with_its_interval_and_items(self):
+        figure = drawn(study_rows())
+        assert dict(zip(figure.columns, figure.rows[0], strict=True)) == {
+            "Scale": "Empathy",
+            "Framework": "Warmth",
+            "Items": "50",
+            "Experts: lowest": "0.20",
+            "Experts: median": "0.40",
+            "Experts: highest": "0.70",
+            "crowd": "0.30 (0.20 to 0.40)",
+            "gemini": "0.61 (0.51 to 0.71)",
+            "gpt": "not defined: no variation",
+        }
+
+    def test_the_threshold_is_drawn_named_and_may_be_left_out(self):
+        figure = drawn(study_rows(), threshold=0.55)
+        assert "Threshold 0.55" in texts(figure.spec)
+        assert 0.55 in [datum.get("value") for datum in data(figure.spec, "rule")]
+        assert not any("Threshold" in text for text in texts(drawn(study_rows(), threshold=None).spec))
+
+    def test_zero_has_a_line_and_values_below_it_have_room(self):
+        spec = drawn([*expert_rows((-0.31, -0.2, 0.1))]).spec
+        assert 0.0 in [datum.get("value") for datum in data(spec, "rule")]
+        planes = [layer["encoding"]["x"]["scale"]["domain"] for layer in spec["layer"]]
+        assert [-0.4, 1.0] in planes
+        assert "−0.4" in texts(spec)
+
+    def test_ticks_say_where_they_are(self):
+        spec = drawn(study_rows()).spec
+        assert texts(spec)[:1] == ["Experts: median pair, each pair, range"]
+        labels = [text for text in texts(spec) if text.replace(".", "").isdigit()]
+        assert labels[:6] == ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]
+
+    def test_scales_keep_the_order_they_came_in(self):
+        scales = {KEY._replace(dimension=name): name.upper() for name in ("low", "high")}
+        rows = [*expert_rows((0.1, 0.1, 0.1), dimension="low"), *expert_rows((0.8, 0.8, 0.8), dimension="high")]
+        figure = drawn(rows, labels=labels_of(CAST, scales))
+        assert [cells[0] for cells in figure.rows] == ["HIGH", "LOW"]
+        places = {datum["text"]: datum["y"] for datum in data(figure.spec, "text")}
+        assert places["HIGH"] < places["LOW"]
+
+    def test_one_expert_is_no_benchmark_and_the_picture_says_so(self):
+        figure = drawn([row("expert1", "gemini", 0.8)], [EXPERTS[0], MODELS[0]])
+        check(figure)
+        assert "No benchmark: no pair of experts" in said(figure.spec)
+        assert "Not defined: gemini (fewer than two experts)" in said(figure.spec)
+        assert figure.summary.startswith(
+            "No pair of experts can be compared on the one scale, so there is no benchmark."
+        )
+
+    def test_without_models_the_experts_stand_alone(self):
+        figure = drawn(expert_rows((0.2, 0.7, 0.4)), EXPERTS)
+        check(figure)
+        assert drawn_values(figure.spec) == {"experts: median pair": 0.4}
+        assert figure.summary == (
+            "On Empathy (Warmth) the median pair of experts is at 0.40; it is at or above 0.60 on 0 of 1 scale."
+        )
+
+    def test_all_undefined(self):
+        figure = drawn([*expert_rows((None, None, None)), row("experts:median", "gemini", None)])
+        check(figure)
+        assert drawn_values(figure.spec) == {}
+        assert "Not defined: every pair of experts and gemini (no variation)" in said(figure.spec)
+        assert "4 figures cannot be given" in figure.summary
+        assert figure.rows[0][3:6] == ("not defined",) * 3
+
+    def test_no_scale_at_all(self):
+        figure = drawn([])
+        check(figure)
+        assert figure.rows == ()
+        assert figure.summary == "There are no scales to show."
+
+    @palettes
+    def test_twenty_one_scales_and_ten_raters_fit(self, palette):
+        models = [RaterKey(f"model{number}", Kind.LLM) for number in range(7)]
+        scales = {KEY._replace(dimension=f"d{number}"): f"Scale number {number}" for number in range(21)}
+        rows = []
+        for number, key in enumerate(scales):
+            rows += expert_rows((0.1, number / 25, 0.9), dimension=key.dimension)
+            rows += [row("experts:median", model.name, 0.5, dimension=key.dimension) for model in models]
+        figure = drawn(rows, [*EXPERTS, *models], palette, labels_of([*EXPERTS, *models], scales))
+        check(figure)
+        assert len(figure.rows) == 21
+        points = [datum for datum in data(figure.spec, "point") if datum.get("side", "").startswith("model")]
+        assert len(points) == 21 * 7
+        # Marks of one row never share a line.
+        assert len({datum["y"] for datum in points}) == 21 * 7
+
+    def test_long_foreign_and_hostile_labels_stay_whole_and_apart(self):
+        names = [RaterKey(HOSTILE, Kind.LLM), RaterKey(RIGHT_TO_LEFT, Kind.LLM), RaterKey("m" * 200, Kind.LLM)]
+        rows = [*expert_rows((0.2, 0.7, 0.4)), *(row("experts:median", one.name, 0.5) for one in names[:2])]
+        rows.append(row("experts:median", names[2].name, None))
+        figure = drawn(rows, [*EXPERTS, *names], labels=labels_of([*EXPERTS, *names], {KEY: "Scale " * 50}))
+        check(figure)
+        assert {HOSTILE, RIGHT_TO_LEFT} <= set(drawn_values(figure.spec))
+        assert f"\N{FIRST STRONG ISOLATE}{RIGHT_TO_LEFT}\N{POP DIRECTIONAL ISOLATE}" in texts(figure.spec)
+        limits = {
+            layer["mark"].get("limit")
+            for layer in figure.spec["layer"]
+            for datum in layer["data"]["values"]
+            if datum.get("text", "").startswith(("Scale Scale", "mmm"))
+        }
+        assert None not in limits
+
+    def test_models_differ_in_fill_or_direction_and_keep_the_colour_of_their_kind(self):
+        figure = drawn([*study_rows()[:-1], row("experts:median", "gpt", 0.5)])
+        marks = {
+            datum["side"]: layer["mark"]
+            for layer in figure.spec["layer"]
+            for datum in layer["data"]["values"]
+            if datum.get("side") in ("gemini", "gpt") and layer["mark"]["type"] == "point"
+        }
+        assert marks["gemini"]["stroke"] == marks["gpt"]["stroke"] == PAPER.kinds[Kind.LLM]
+        assert marks["gemini"]["fill"] != marks["gpt"]["fill"]
+
+    def test_a_number_beside_the_threshold_shows_on_which_side_it_lies(self):
+        figure = drawn(expert_rows((0.598, 0.598, 0.598)), EXPERTS)
+        assert "at 0.598; it is at or above 0.60 on 0 of 1 scale" in figure.summary
+
+    def test_the_other_convention_is_named(self):
+        benchmarks = scale_benchmarks(study_rows(), CAST)
+        figure = benchmark_figure(benchmarks, labels_of(CAST), SCREEN, convention="observed")
+        assert "Quadratic weighted kappa, observed categories" in said(figure.spec)
+        assert "observed categories" in figure.caption
+
+    def test_a_framework_of_several_blocks_is_told_apart_by_them(self):
+        scales = {TableKey(block, "warmth", "empathy"): "Empathy" for block in ("first", "second")}
+        rows = [*expert_rows((0.1, 0.1, 0.1), block="first"), *expert_rows((0.8, 0.8, 0.8), block="second")]
+        labels = labels_of(CAST, scales, blocks={"first": "First", "second": "Second"})
+        assert [cells[1] for cells in drawn(rows, labels=labels).rows] == ["Warmth, Second", "Warmth, First"]
+
+    def test_a_side_that_is_in_another_block_only_is_not_called_undefined(self):
+        scales = {TableKey(block, "warmth", "empathy"): "Empathy" for block in ("first", "second")}
+        rows = [*study_rows(block="first"), *expert_rows((0.8, 0.8, 0.8), block="second")]
+        figure = drawn(rows, labels=labels_of(CAST, scales))
+        assert figure.rows[0][-1] == "not in this block"
+
+
+class TestByFramework:
+    ROWS = (
+        *expert_rows((0.1, 0.2, 0.9), dimension="a"),
+        *expert_rows((0.3, 0.4, 0.5), dimension="b"),
+        row("experts:median", "gemini", 0.6, dimension="a"),
+        row("experts:median", "gemini", None, dimension="b"),
+    )
+
+    @palettes
+    def test_medians_are_drawn_and_counted(self, palette):
+        figure = drawn_frameworks(self.ROWS, palette=palette)
+        check(figure)
+        assert drawn_values(figure.spec) == {"experts: median pair": pytest.approx(0.3), "gemini": 0.6}
+        assert "gemini: 1 scale undefined, left out" in said(figure.spec)
+        assert figure.rows[0] == ("Warmth", "2", "0.20", "0.30", "0.70", "0.60, 1 scale undefined")
+
+    def test_undefined_everywhere_is_said(self):
+        figure = drawn_frameworks([*expert_rows((None, None, None)), row("experts:median", "gemini", None)])
+        check(figure)
+        assert "Undefined on every scale:" in said(figure.spec)
+        assert "On 1 scale no pair of experts is defined." in figure.summary
+        assert figure.rows[0][-1] == "not defined on any scale"
+
+    def test_no_framework_at_all(self):
+        assert drawn_frameworks([]).summary == "There are no frameworks to show."
