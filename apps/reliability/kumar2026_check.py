@@ -120,7 +120,7 @@ def check_study(folder: Path, study: KumarStudy) -> Check:
 
     Raises KumarError where the table of published figures cannot be read or a value is off its scale.
     """
-    published = _published_pairs(folder, study)
+    published = published_pairs(folder, study)
     kappas: list[KappaCheck] = []
     alphas: list[AlphaCheck] = []
     problems: list[str] = []
@@ -217,8 +217,11 @@ def _shown(value: float | None, decimals: int) -> str:
     return "nothing" if value is None else f"{value:.{decimals}f}"
 
 
-def _published_pairs(folder: Path, study: KumarStudy) -> dict[PairKey, dict[str, float]]:
-    """The figures of each row of the published table."""
+def published_pairs(folder: Path, study: KumarStudy) -> dict[PairKey, dict[str, float]]:
+    """(framework, dimension, names of the pair) -> the figures of its row in the published table.
+
+    Raises KumarError where the table cannot be read.
+    """
     framework_of = {block.title: slug for slug, block in study.blocks.items() if slug in SCALES}
     published: dict[PairKey, dict[str, float]] = {}
     for number, row in KumarFolder(folder).numbered_rows(PAIRS_FILE).items():
