@@ -53,6 +53,18 @@ def opened(data: bytes, kind: str) -> tuple[pq.ParquetFile, dict[str, Any]]:
     return file, head
 
 
+def is_whole(data: bytes, kind: str) -> bool:
+    """Whether all of it can be read, every page with its checksum."""
+    try:
+        file, _head = opened(data, kind)
+        with reading():
+            for place in range(file.metadata.num_row_groups):
+                file.read_row_group(place)
+    except UnreadableError:
+        return False
+    return True
+
+
 @contextmanager
 def reading() -> Iterator[None]:
     """What goes wrong while bytes are read is an UnreadableError."""

@@ -556,3 +556,24 @@ def test_damaged_bytes_are_refused_in_words(rated):
     for read in (view.rows, view.raters, view.keys):
         with pytest.raises(UnreadableError, match="damaged or cut short"):
             read()
+
+
+def test_damaged_bytes_are_mended_when_it_is_taken_again(rated):
+    snapshot = take_snapshot(study=rated, **QUICK)
+    rows = SnapshotView(snapshot).rows()
+    for damage in ({"data": bytes(snapshot.data)[:-9]}, {"results": b""}):
+        Snapshot.objects.update(**damage)
+        again = take_snapshot(study=rated, **QUICK)
+        assert again.pk == snapshot.pk
+        assert SnapshotView(Snapshot.objects.get()).is_whole
+        assert SnapshotView(again).rows() == rows
+        assert is_current(again)
+
+
+def test_words_of_another_version_are_refused(rated):
+    take_snapshot(study=rated, **QUICK)
+    Snapshot.objects.update(account={"raters_left_out": []}, labels={})
+    view = SnapshotView(Snapshot.objects.get())
+    for read in (lambda: view.account, lambda: view.labels, view.scales):
+        with pytest.raises(UnreadableError):
+            read()

@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from apps.measures.pairs import Convention
+from apps.reliability import frozen, kept, row_files
 from apps.reliability.accounting import Account
 from apps.reliability.agreement import Agreement, AgreementRow, Settings
 from apps.reliability.frozen import FrozenTables
@@ -20,12 +21,18 @@ from apps.reliability.row_files import unpack_rows
 class SnapshotView:
     """A snapshot as rows, tables and words. Bytes are fetched when first asked for, one query each.
 
-    Every method that reads them raises `kept.UnreadableError` (a ValueError) where they are damaged or of another
-    version of Accord.
+    Everything that reads what is kept raises `kept.UnreadableError` (a ValueError) where it is damaged or of another
+    version of Accord. Taking the snapshot again mends it.
     """
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether ratings and figures can be read, all of them."""
+        data, results = bytes(self.snapshot.data), bytes(self.snapshot.results)
+        return kept.is_whole(data, frozen.KIND) and kept.is_whole(results, row_files.KIND)
 
     def rows(
         self,
@@ -65,7 +72,8 @@ class SnapshotView:
     @cached_property
     def labels(self) -> Labels:
         """Blocks and frameworks in words, also those without a rating."""
-        return Labels.from_dict(self.snapshot.labels)
+        with kept.reading():
+            return Labels.from_dict(self.snapshot.labels)
 
     def scales(self) -> list[ScaleLabel]:
         """The scales that have figures in words, in the order of the study."""
@@ -79,7 +87,8 @@ class SnapshotView:
     @cached_property
     def account(self) -> Account:
         """Who and what took part, and what did not and why."""
-        return Account.from_dict(self.snapshot.account)
+        with kept.reading():
+            return Account.from_dict(self.snapshot.account)
 
     def notes(self) -> list[Note]:
         """Sentences on figures that are easily misread; the same in both conventions."""

@@ -32,10 +32,13 @@ from apps.reliability.services.accounts import account_of
 from apps.reliability.services.labelling import labels_of
 from apps.reliability.services.loading import StudyTables, load_tables
 from apps.reliability.services.marks import Mark, mark_of, still_holds, which_hold
+from apps.reliability.services.reading import SnapshotView
 from apps.studies.models import Study
 from apps.studies.services.blindness import may_see_ratings
 
 SNAPSHOT_TASK = "reliability.take_snapshot"
+# What there is one snapshot of.
+IDENTITY = ("study", "selection_key", "data_hash", "seed", "resamples", "program")
 # A change between two readings of one attempt is rare, and what was read last is good all the same.
 READINGS = 2
 # Somebody may be looking at a snapshot, or a report may be about to hold it.
@@ -246,9 +249,8 @@ def _known(read: _Read, resamples: int) -> Snapshot | None:
     same = kept.filter(data_hash=content_hash(map(table_hash, read.tables)))
     # Labels and account may have changed although no rating has: a rater left, a block has another title.
     told = {"mark": read.mark.as_dict(), "labels": read.labels.as_dict(), "account": read.account.as_dict()}
-    if not same.update(**told, updated_at=timezone.now()):
-        return None
-    return same.first()
+    found = same.first() if same.update(**told, updated_at=timezone.now()) else None
+    return found if found is not None and SnapshotView(found).is_whole else None
 
 
 def _computed(read: _Read, resamples: int, reporter: Reporter | None) -> dict[str, Any]:
@@ -298,5 +300,8 @@ def _kept(found: Snapshot | dict[str, Any], *, by: User | None) -> Snapshot:
         with transaction.atomic():
             return Snapshot.objects.create(**found, created_by=by)
     except IntegrityError:
-        identity = ("study", "selection_key", "data_hash", "seed", "resamples", "program")
-        return Snapshot.objects.light().get(**{name: found[name] for name in identity})
+        same = Snapshot.objects.filter(**{name: found[name] for name in IDENTITY})
+        if not SnapshotView(same.get()).is_whole:
+            # Its figures are those of the same ratings: only the bytes are another's.
+            same.update(**{name: found[name] for name in found if name not in IDENTITY})
+        return same.light().get()
