@@ -20,15 +20,12 @@ from apps.measures.resampling import Kernel
 from apps.measures.units import (
     CHUNK_CELLS,
     DENSE_CELLS,
-    Features,
     Units,
     by_rows,
     dense,
     ratio,
     reciprocal,
     row_squares,
-    scaled_rows,
-    totals,
 )
 
 # `krippendorff` holds several tables of units x values x values; up to this many cells it is asked at a point.
@@ -79,10 +76,9 @@ def can_resample(metric: Metric, units: Units) -> bool:
 def nominal(units: Units) -> Kernel:
     """d = 1 for different values."""
     disagreement = (units.sizes**2 - row_squares(units.counts)) * _per_unit(units)
-    margins_of = _pairable_counts(units)
 
     def kernel(weights: FloatArray) -> FloatArray:
-        margins = totals(weights, margins_of)
+        margins = units.margins(weights)
         n = margins.sum(axis=1)
         expected = n**2 - np.square(margins).sum(axis=1)
         return _alpha(weights @ disagreement, expected, n, _several(margins))
@@ -117,11 +113,10 @@ def interval(units: Units) -> Kernel:
 def ratio_data(units: Units) -> Kernel:
     """d = ((c - k) / (c + k))^2, and 0 between two zeros."""
     disagreement = _unit_disagreement(units, _ratio_distance) * _per_unit(units)
-    margins_of = _pairable_counts(units)
     domain = units.domain
 
     def kernel(weights: FloatArray) -> FloatArray:
-        margins = totals(weights, margins_of)
+        margins = units.margins(weights)
         expected = np.zeros(len(weights))
         for block in _blocks(len(domain), len(domain)):
             distances = _ratio_distance(domain[:, None], domain[None, block])
@@ -156,10 +151,9 @@ def _ordinal_by_coincidences(units: Units) -> Kernel:
     counts = dense(units.counts)
     low, high = np.triu_indices(len(units.domain), k=1)
     meetings = 2 * counts[:, low] * counts[:, high] * _per_unit(units)[:, None]
-    margins_of = dense(_pairable_counts(units))
 
     def kernel(weights: FloatArray) -> FloatArray:
-        margins = weights @ margins_of
+        margins = units.margins(weights)
         ranks = _centred_midranks(margins)
         distances = np.square(ranks[:, low] - ranks[:, high])
         observed = ((weights @ meetings) * distances).sum(axis=1)
@@ -171,10 +165,9 @@ def _ordinal_by_coincidences(units: Units) -> Kernel:
 def _ordinal_by_ranks(units: Units) -> Kernel:
     """For many values: midranks are put in the place of the values, and then as for interval data."""
     counts, sizes, factor = units.counts, units.sizes, _per_unit(units)
-    margins_of = _pairable_counts(units)
 
     def kernel(weights: FloatArray) -> FloatArray:
-        margins = totals(weights, margins_of)
+        margins = units.margins(weights)
         ranks = _centred_midranks(margins)
         first, second = np.asarray(counts @ ranks.T), np.asarray(counts @ np.square(ranks).T)  # (P, B)
         within = 2 * (sizes[:, None] * second - first**2) * factor[:, None]
@@ -202,11 +195,6 @@ def _alpha(observed: FloatArray, expected: FloatArray, n: FloatArray, defined: B
 def _per_unit(units: Units) -> FloatArray:
     """(P,): 1 / (n_u - 1) of pairable units, else 0."""
     return reciprocal(units.sizes - 1, units.pairable)
-
-
-def _pairable_counts(units: Units) -> Features:
-    """(P, V): counts of values, 0 for units with fewer than two ratings."""
-    return scaled_rows(units.counts, units.pairable.astype(np.float64))
 
 
 def _several(margins: FloatArray) -> BoolArray:

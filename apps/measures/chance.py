@@ -20,7 +20,7 @@ import numpy as np
 from apps.measures.arrays import BoolArray, FloatArray
 from apps.measures.resampling import Kernel
 from apps.measures.scale import Scale
-from apps.measures.units import Units, by_rows, dense, ratio, reciprocal, row_squares, scaled_rows, totals
+from apps.measures.units import Units, by_rows, dense, ratio, reciprocal, row_squares, totals
 
 
 class Coefficient(StrEnum):
@@ -66,16 +66,12 @@ def agreement_weights(points: FloatArray, scale: Scale, power: int) -> FloatArra
 def _by_shares(coefficient: Coefficient, units: Units, scale: Scale) -> Kernel:
     """Coefficients whose p_e follows from the category shares pi."""
     power = POWERS.get(coefficient)
-    pairable, agreement = units.pairable.astype(np.float64), _agreement(units, scale, power)
-    rated = (units.sizes > 0).astype(np.float64)
-    shares_of = scaled_rows(units.counts, reciprocal(units.sizes, units.sizes > 0))
+    agreement = _agreement(units, scale, power)
     by_chance = _chance(coefficient, scale)
 
     def kernel(weights: FloatArray) -> FloatArray:
-        pairs = weights @ pairable
-        sums = totals(weights, shares_of)
+        pairs, sums, n = units.n_pairable(weights), units.share_sums(weights), units.n_rated(weights)
         defined = (pairs > 0) & ((sums > 0).sum(axis=1) > 1)
-        n = weights @ rated
         shares = sums / np.where(n > 0, n, 1.0)[:, None]
         return _corrected(ratio(weights @ agreement, pairs, pairs > 0), by_chance(shares), defined)
 
@@ -104,10 +100,10 @@ def _conger(units: Units) -> Kernel:
     the pairs of raters. Raters without a rating (in a resample) do not count.
     """
     raters, width = units.values.shape[1], len(units.domain)
-    pairable, agreement, by_rater = units.pairable.astype(np.float64), _agreement(units), units.counts_by_rater
+    agreement, by_rater = _agreement(units), units.counts_by_rater
 
     def kernel(weights: FloatArray) -> FloatArray:
-        pairs = weights @ pairable
+        pairs = units.n_pairable(weights)
         given = totals(weights, by_rater).reshape(-1, raters, width)
         ratings = given.sum(axis=2)
         shares = given * reciprocal(ratings, ratings > 0)[:, :, None]

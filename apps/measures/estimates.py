@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from apps.measures.patterns import Patterns
-from apps.measures.resampling import Kernel, percentile_interval, resample
+from apps.measures.resampling import Kernel, Key, percentile_interval, resample
 from apps.measures.results import Reason, Result, undefined
 
 
@@ -37,8 +37,8 @@ def estimate(
 
 
 def intervals(
-    results: Mapping[str, Result], patterns: Patterns, kernels: Mapping[str, Kernel], resamples: int, seed: int
-) -> dict[str, Result]:
+    results: Mapping[Key, Result], patterns: Patterns, kernels: Mapping[Key, Kernel], resamples: int, seed: int
+) -> dict[Key, Result]:
     """The results that have a kernel, with intervals; the kernels share the resamples."""
     if resamples == 0 or not kernels:
         return dict(results)

@@ -12,7 +12,7 @@ from apps.measures.alpha import Metric, alpha_at_point, alpha_kernel, can_resamp
 from apps.measures.arrays import BoolArray, IntArray
 from apps.measures.chance import Coefficient, chance_kernel, percent_agreement_kernel
 from apps.measures.estimates import intervals
-from apps.measures.icc import Form, complete, icc_kernel
+from apps.measures.icc import Form, icc_kernel
 from apps.measures.patterns import Patterns, patterns_of
 from apps.measures.resampling import Kernel
 from apps.measures.results import Reason, Result, undefined
@@ -121,7 +121,7 @@ def _not_computable(name: str, units: Units, counts: IntArray, scale: Scale) -> 
         return Reason.NEGATIVE_POINTS
     if name in _CATEGORICAL and not scale.on_points(units.domain):
         return Reason.BETWEEN_POINTS
-    comparable = int(counts[complete(units) if name in FORMS else units.pairable].sum())
+    comparable = int(counts[units.complete if name in FORMS else units.pairable].sum())
     if name in FORMS and comparable == 0:
         return Reason.NO_COMPLETE_ITEMS
     if name != PERCENT_AGREEMENT and comparable < 2:
@@ -153,7 +153,7 @@ def _used(name: str, units: Units) -> BoolArray:
     """(P,): the units that enter the statistic."""
     if name in COEFFICIENTS:
         return np.asarray(units.sizes > 0)
-    return complete(units) if name in FORMS else units.pairable
+    return units.complete if name in FORMS else units.pairable
 
 
 def _why_undefined(units: Units, used: BoolArray) -> Reason:

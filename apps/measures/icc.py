@@ -14,7 +14,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from apps.measures.arrays import BoolArray, FloatArray
+from apps.measures.arrays import FloatArray
 from apps.measures.resampling import Kernel
 from apps.measures.units import Units, by_rows, ratio
 
@@ -31,30 +31,19 @@ class Form(StrEnum):
     ICC_3_K = "icc_3_k"
 
 
-def complete(units: Units) -> BoolArray:
-    """(P,): units rated by every rater who rated at all."""
-    return np.asarray(units.given.all(axis=1))
-
-
 def icc_kernel(form: Form, units: Units) -> Kernel:
     """weights (B, P) -> ICC (B,), NaN with fewer than two complete units or without a variance to divide by.
 
     Units that are not complete are left out.
     """
     raters = units.values.shape[1]
-    used = complete(units)
-    values = np.where(used[:, None], units.values, 0.0)
-    centre = values.sum() / max(1, int(used.sum()) * raters)
-    values = np.where(used[:, None], values - centre, 0.0)
-    sums = values.sum(axis=1)
-    features = np.column_stack([used.astype(np.float64), sums**2, np.square(values).sum(axis=1), values])
 
     def kernel(weights: FloatArray) -> FloatArray:
-        n, squared_sums, squares, columns = np.split(weights @ features, [1, 2, 3], axis=1)
+        n, squared_sums, squares, columns = np.split(units.complete_moments(weights), [1, 2, 3], axis=1)
         mean_squares = _mean_squares(n[:, 0], squared_sums[:, 0], squares[:, 0], columns)
         return _coefficient(form, raters, n[:, 0], *mean_squares)
 
-    return by_rows(kernel, features.shape[1])
+    return by_rows(kernel, 3 + raters)
 
 
 def _mean_squares(

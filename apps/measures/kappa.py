@@ -15,7 +15,7 @@ from enum import StrEnum
 import numpy as np
 
 from apps.measures.arrays import FloatArray
-from apps.measures.contingency import PairTable, share
+from apps.measures.contingency import PairTable, row_products, share
 
 # A mean disagreement (in squared scale widths) or a standardised variance below this is rounding noise around zero.
 NOISE = 1e-14
@@ -39,7 +39,7 @@ def categories_of(values: FloatArray, convention: Convention) -> FloatArray:
 
 
 def kappa(table: PairTable, weights: FloatArray, weighting: Weighting, convention: Convention) -> FloatArray:
-    """Kappa (B,) for weights (B, P); NaN where no two values differ. `table` holds values of `categories_of`."""
+    """Kappa (B,) for weights (B, P); NaN where no two values differ. `table` tells apart what `categories_of` does."""
     if weighting is Weighting.UNWEIGHTED:
         observed, expected = _unweighted(table, weights)
     elif convention is Convention.OBSERVED:
@@ -52,23 +52,16 @@ def kappa(table: PairTable, weights: FloatArray, weighting: Weighting, conventio
 
 
 def _unweighted(table: PairTable, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-    n = weights.sum(axis=1)
-    a, b = table.margins(weights)
-    return n * (weights @ (table.a != table.b)), n * n - (a * b).sum(axis=1)
+    weighed = table.weighed(weights)
+    n, (a, b) = weighed.n, weighed.margins
+    return n * (weights @ (table.a_code != table.b_code)), n * n - row_products(a, b)
 
 
 def _linear(table: PairTable, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
     """n^2 Do and n^2 De. The sum of |a_i - b_j| is taken gap by gap between neighbouring values: a gap is crossed by
     each a below it with each b above it, and the other way round."""
-    n = weights.sum(axis=1)
-    return n * (weights @ np.abs(table.a - table.b)), _crossings(table, weights) @ np.diff(table.values)
-
-
-def _crossings(table: PairTable, weights: FloatArray) -> FloatArray:
-    """(B, Q - 1): how many pairs (i, j) have a_i and b_j on different sides of each gap between values."""
-    n = weights.sum(axis=1)[:, None]
-    a, b = (np.cumsum(margin[:, :-1], axis=1) for margin in table.margins(weights))
-    return np.asarray(a * (n - b) + b * (n - a))
+    weighed = table.weighed(weights)
+    return weighed.n * (weights @ np.abs(table.a - table.b)), weighed.crossings @ np.diff(table.values)
 
 
 def _quadratic(table: PairTable, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -87,16 +80,12 @@ def _quadratic(table: PairTable, weights: FloatArray) -> tuple[FloatArray, Float
 
 def _ranked(table: PairTable, weights: FloatArray, weighting: Weighting) -> tuple[FloatArray, FloatArray]:
     """n^2 Do and n^2 De with ranks among the categories that carry weight."""
-    n = weights.sum(axis=1)
-    a, b = table.margins(weights)
-    present = (a + b) > 0
-    ranks = np.cumsum(present, axis=1, dtype=np.float64)
-    distances = np.abs(ranks[:, table.a_code] - ranks[:, table.b_code])
+    weighed = table.weighed(weights)
+    n, (a, b), ranks, distances = weighed.n, weighed.margins, weighed.ranks, weighed.rank_distances
     if weighting is Weighting.LINEAR:
-        crossed = (_crossings(table, weights) * present[:, :-1]).sum(axis=1)
-        return n * (weights * distances).sum(axis=1), crossed
-    expected = n * ((a + b) * ranks**2).sum(axis=1) - 2 * (a * ranks).sum(axis=1) * (b * ranks).sum(axis=1)
-    return n * (weights * distances**2).sum(axis=1), expected
+        return n * row_products(weights, distances), row_products(weighed.crossings, weighed.present[:, :-1])
+    expected = n * row_products(a + b, ranks**2) - 2 * row_products(a, ranks) * row_products(b, ranks)
+    return n * row_products(weights, distances**2), expected
 
 
 def kappa_test(
@@ -111,26 +100,25 @@ def kappa_test(
         plain: var = Var(Do (d_a + d_b) - De d) / (n De^4), the variance over the pairs as they are.
     A constant rater has kappa 0 and variance 0 in both.
     """
-    if convention is Convention.OBSERVED and weighting is not Weighting.UNWEIGHTED:
-        table = PairTable(table.a_code.astype(np.float64), table.b_code.astype(np.float64))
+    values = table.values if convention is Convention.SCALE else np.arange(table.values.size, dtype=np.float64)
     n = counts.sum()
     a, b = (margin[0] / n for margin in table.margins(counts[None, :]))
     if (a == 1).any() or (b == 1).any():
         return None
-    from_b, from_a = (_mean_disagreement(table.values, shares, weighting) for shares in (a, b))
+    from_b, from_a = (_mean_disagreement(values, shares, weighting) for shares in (a, b))
     expected = float(a @ from_a)
-    disagreement = _disagreement(table.a, table.b, weighting)
+    disagreement = _disagreement(values[table.a_code], values[table.b_code], weighting)
     observed = float(counts @ disagreement / n)
     if convention is Convention.OBSERVED:
         influence = observed * (from_a[table.a_code] + from_b[table.b_code]) - expected * disagreement
         relative = _variance(influence, counts / n) / expected**4
     elif weighting is Weighting.QUADRATIC:
         # Here d - d_a - d_b = -2 (a - mean a)(b - mean b) - De, so that z is sqrt(n) times Pearson's r.
-        relative = 4 * _variance(table.values, a) * _variance(table.values, b) / expected**2
+        relative = 4 * _variance(values, a) * _variance(values, b) / expected**2
     else:
         squares = expected
         if weighting is Weighting.LINEAR:
-            squares = float(_mean_disagreement(table.values, a, Weighting.QUADRATIC) @ b)
+            squares = float(_mean_disagreement(values, a, Weighting.QUADRATIC) @ b)
         relative = (squares - float(a @ from_a**2) - float(b @ from_b**2)) / expected**2 + 1
     if relative < VARIANCE_NOISE:
         return None

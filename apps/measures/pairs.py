@@ -1,8 +1,9 @@
 """Agreement of two raters."""
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 import numpy.typing as npt
@@ -10,14 +11,21 @@ import numpy.typing as npt
 from apps.measures import categories, ranks
 from apps.measures.arrays import FloatArray
 from apps.measures.contingency import PairTable, indicator
-from apps.measures.estimates import estimate, intervals
+from apps.measures.estimates import intervals
 from apps.measures.kappa import Convention, Weighting, categories_of, kappa, kappa_test
 from apps.measures.patterns import Patterns, patterns_of
-from apps.measures.resampling import Kernel
+from apps.measures.resampling import Kernel, Shared
 from apps.measures.results import Reason, Result, undefined
 from apps.measures.scale import Scale
 
-__all__ = ["PAIR_STATISTICS", "Convention", "pair_kernels", "pair_statistics", "shared_patterns"]
+__all__ = [
+    "PAIR_STATISTICS",
+    "Convention",
+    "pair_kernels",
+    "pair_statistics",
+    "pair_statistics_by_convention",
+    "shared_patterns",
+]
 
 PAIR_STATISTICS = (
     "kappa_unweighted",
@@ -48,12 +56,13 @@ class Comparison:
     convention: Convention
 
     @classmethod
-    def of(cls, a: FloatArray, b: FloatArray, scale: Scale, convention: Convention) -> "Comparison":
-        """From values (P,) without missing ones."""
-        table = PairTable(a, b)
-        if convention is Convention.SCALE:
+    def of(cls, table: PairTable, scale: Scale, convention: Convention) -> "Comparison":
+        categories = categories_of(table.values, convention)
+        if (np.diff(categories) > 0).all():
+            # They differ where the values do, and only their order counts.
             return cls(table, table, scale, convention)
-        return cls(table, PairTable(categories_of(a, convention), categories_of(b, convention)), scale, convention)
+        merged = PairTable(categories_of(table.a, convention), categories_of(table.b, convention))
+        return cls(table, merged, scale, convention)
 
     def table_of(self, weighting: Weighting) -> PairTable:
         """Unweighted kappa is the same in both conventions: it is always that of the values themselves."""
@@ -76,7 +85,12 @@ class Comparison:
         """Why the statistic makes no sense for this scale and these values, if so."""
         if statistic not in CATEGORICAL:
             return Reason.NOT_FOR_NOMINAL if self.scale.is_nominal else None
-        return None if self.scale.on_points(self.table.values) else Reason.BETWEEN_POINTS
+        return None if self.on_points else Reason.BETWEEN_POINTS
+
+    @cached_property
+    def on_points(self) -> bool:
+        """Whether every value is a declared point."""
+        return self.scale.on_points(self.table.values)
 
     def can_resample(self, statistic: str) -> bool:
         return statistic != "kendall_tau_b" or ranks.kendall_can_resample(self.table)
@@ -110,12 +124,13 @@ def pair_kernels(
     both = np.flatnonzero(~np.isnan(first) & ~np.isnan(second))
     rows, codes = np.unique(np.stack([first[both], second[both]], axis=1), axis=0, return_inverse=True)
     to_pairs = indicator(codes.ravel(), rows.shape[0])
-    comparison = Comparison.of(rows[:, 0], rows[:, 1], scale, convention)
+    comparison = Comparison.of(PairTable(rows[:, 0], rows[:, 1]), scale, convention)
+    pair_weights = Shared(lambda weights: np.asarray(weights[:, both] @ to_pairs))
 
     def of_pairs(kernel: Kernel, weights: FloatArray) -> FloatArray:
         if both.size == 0:
             return np.full(weights.shape[0], np.nan)
-        return kernel(np.asarray(weights[:, both] @ to_pairs))
+        return kernel(pair_weights(weights))
 
     return {
         statistic: partial(of_pairs, comparison.kernel(statistic))
@@ -163,47 +178,78 @@ def pair_statistics(
 
     Raises OffScale for a value outside the scale, ValueError for unequal lengths or an unknown statistic.
     """
-    names = tuple(statistics)
+    wanted = {convention: tuple(statistics)}
+    return pair_statistics_by_convention(a, b, scale, wanted=wanted, resamples=resamples, seed=seed)[convention]
+
+
+def pair_statistics_by_convention(
+    a: npt.ArrayLike,
+    b: npt.ArrayLike,
+    scale: Scale,
+    *,
+    wanted: Mapping[Convention, Iterable[str]],
+    resamples: int = 0,
+    seed: int = 0,
+) -> dict[Convention, dict[str, Result]]:
+    """`pair_statistics` in several conventions, each with the statistics `wanted` in it, on the same resamples.
+
+    The figures are those of as many calls of `pair_statistics`; what costs most, the resamples, is shared.
+    """
+    names = {convention: tuple(statistics) for convention, statistics in wanted.items()}
     patterns = shared_patterns(a, b, scale)
     if isinstance(patterns, Result):
-        return {name: _with_convention(name, patterns, convention) for name in names}
-    comparison = Comparison.of(patterns.values[:, 0], patterns.values[:, 1], scale, convention)
-    results: dict[str, Result] = {}
-    kernels: dict[str, Kernel] = {}
-    for name in names:
-        kernel = comparison.kernel(name)
-        result = _point(comparison, patterns, name, kernel)
-        results[name] = _with_convention(name, result, convention)
-        if result.is_defined and patterns.n_items > 1 and comparison.can_resample(name):
-            kernels[name] = kernel
-    return intervals(results, patterns, kernels, resamples, seed)
+        return {
+            convention: {name: replace(patterns, convention=_said(name, convention)) for name in listed}
+            for convention, listed in names.items()
+        }
+    table = PairTable(patterns.values[:, 0], patterns.values[:, 1])
+    results: dict[tuple[Convention, str], Result] = {}
+    kernels: dict[tuple[Convention, str], Kernel] = {}
+    for convention, listed in names.items():
+        comparison = Comparison.of(table, scale, convention)
+        for name in listed:
+            kernel = comparison.kernel(name)
+            results[convention, name] = result = _point(comparison, patterns, name, kernel)
+            if result.is_defined and patterns.n_items > 1 and comparison.can_resample(name):
+                kernels[convention, name] = kernel
+    found = intervals(results, patterns, kernels, resamples, seed)
+    return {convention: {name: found[convention, name] for name in listed} for convention, listed in names.items()}
 
 
 def _point(comparison: Comparison, patterns: Patterns, name: str, kernel: Kernel) -> Result:
     """The value at the observed counts with its test, or the reason why there is none."""
     n = patterns.n_items
-    blocked = comparison.blocked(name)
-    if blocked is None and n < 2 and name in NEED_TWO_ITEMS:
-        blocked = Reason.TOO_FEW_ITEMS
-    if blocked is not None:
-        return undefined(blocked, n_items=n, n_raters=2, n_ratings=2 * n)
+    convention = _said(name, comparison.convention)
+    reason = comparison.blocked(name)
+    if reason is None and n < 2 and name in NEED_TWO_ITEMS:
+        reason = Reason.TOO_FEW_ITEMS
+    if reason is None:
+        value, z, p_value = _value_and_test(comparison, patterns, name, kernel)
+        if value is not None:
+            return Result(value, None, n, 2, 2 * n, z=z, p_value=p_value, convention=convention)
+    return undefined(reason or Reason.NO_VARIATION, n_items=n, n_raters=2, n_ratings=2 * n, convention=convention)
+
+
+def _value_and_test(
+    comparison: Comparison, patterns: Patterns, name: str, kernel: Kernel
+) -> tuple[float | None, float | None, float | None]:
+    """(value, z, p) at the observed counts: None for a value that is undefined, and for what has no test."""
     counts = patterns.weights[0]
     if name == "kendall_tau_b":
         value, p_value = ranks.kendall_point(comparison.table, counts)
-        if value is None:
-            return undefined(Reason.NO_VARIATION, n_items=n, n_raters=2, n_ratings=2 * n)
-        return Result(value, None, n, 2, 2 * n, p_value=p_value)
-    result = estimate(patterns, {name: kernel}, reason=Reason.NO_VARIATION, n_raters=2, n_ratings=2 * n)[name]
-    if result.value is None:
-        return result
+        return value, None, p_value
+    value = float(kernel(patterns.weights)[0])
+    if math.isnan(value):
+        return None, None, None
     if name == "spearman":
-        return replace(result, p_value=ranks.spearman_p_value(result.value, n))
+        return value, None, ranks.spearman_p_value(value, patterns.n_items)
     if name in KAPPAS:
         weighting = Weighting(name)
         test = kappa_test(comparison.table_of(weighting), counts, weighting, comparison.convention)
-        return result if test is None else replace(result, z=test[0], p_value=test[1])
-    return result
+        return (value, None, None) if test is None else (value, *test)
+    return value, None, None
 
 
-def _with_convention(name: str, result: Result, convention: Convention) -> Result:
-    return replace(result, convention=convention.value) if name in KAPPAS else result
+def _said(name: str, convention: Convention) -> str:
+    """The convention as results name it: only kappas have one."""
+    return convention.value if name in KAPPAS else ""

@@ -5,6 +5,7 @@ Agreement within one dimension depends on the data only through these counts, so
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -35,12 +36,12 @@ class Patterns:
     values: FloatArray
     counts: IntArray
 
-    @property
+    @cached_property
     def n_items(self) -> int:
         """Items with at least one rating."""
         return int(self.counts.sum())
 
-    @property
+    @cached_property
     def weights(self) -> FloatArray:
         """The counts as weights (1, P): what a kernel needs for the point estimate."""
         return self.counts.astype(np.float64)[None, :]

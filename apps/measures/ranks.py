@@ -6,7 +6,7 @@ import numpy as np
 from scipy import special, stats
 
 from apps.measures.arrays import FloatArray, IntArray
-from apps.measures.contingency import PairTable, indicator, share
+from apps.measures.contingency import PairTable, indicator, row_products, share
 
 # Kendall's tau over resamples needs either every two pairs (P x P) or the full table (Q x Q).
 MOST_PAIRS = 2048
@@ -20,11 +20,11 @@ def spearman(table: PairTable, weights: FloatArray) -> FloatArray:
 
     A midrank, less the mean rank, is the number of items below plus half those at the value, less n / 2.
     """
-    n = weights.sum(axis=1)[:, None]
-    a, b = table.margins(weights)
-    rank_a, rank_b = (np.cumsum(margin, axis=1) - margin / 2 - n / 2 for margin in (a, b))
-    covariance = (weights * rank_a[:, table.a_code] * rank_b[:, table.b_code]).sum(axis=1)
-    variance_a, variance_b = (a * rank_a**2).sum(axis=1), (b * rank_b**2).sum(axis=1)
+    weighed = table.weighed(weights)
+    n, (a, b), (reached_a, reached_b) = weighed.n[:, None], weighed.margins, weighed.reached
+    rank_a, rank_b = reached_a - a / 2 - n / 2, reached_b - b / 2 - n / 2
+    covariance = row_products(weights * rank_a[:, table.a_code], rank_b[:, table.b_code])
+    variance_a, variance_b = row_products(a, rank_a**2), row_products(b, rank_b**2)
     return np.clip(share(covariance, np.sqrt(variance_a * variance_b)), -1, 1)
 
 
@@ -64,12 +64,12 @@ def kendall_tau_b(table: PairTable, weights: FloatArray) -> FloatArray:
     tau-b = sum over item pairs of sign(a_i - a_j) sign(b_i - b_j), divided by the root of (pairs not tied in a) times
     (pairs not tied in b). Raises ValueError for tables that `kendall_can_resample` refuses.
     """
-    n = weights.sum(axis=1)
-    a, b = table.margins(weights)
-    untied_a, untied_b = n * n - (a * a).sum(axis=1), n * n - (b * b).sum(axis=1)
+    weighed = table.weighed(weights)
+    n, (a, b) = weighed.n, weighed.margins
+    untied_a, untied_b = n * n - row_products(a, a), n * n - row_products(b, b)
     if table.a.size <= MOST_PAIRS:
         order = _signs(table.a_code) * _signs(table.b_code)
-        surplus = ((weights @ order) * weights).sum(axis=1)
+        surplus = row_products(weights @ order, weights)
     elif kendall_can_resample(table):
         surplus = 2 * _surplus_by_table(table, weights)
     else:

@@ -1,6 +1,8 @@
 """The item bootstrap: an item is drawn with all its raters, with multiplicity, never rater by rater."""
 
-from collections.abc import Callable, Iterator, Mapping
+import math
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -14,6 +16,27 @@ ITEMS_PER_PATTERN = 12
 
 # weights (B, P) -> statistic (B,), NaN where it is undefined
 Kernel = Callable[[FloatArray], FloatArray]
+
+Answer = TypeVar("Answer")
+Key = TypeVar("Key", bound=Hashable)
+
+
+class Shared(Generic[Answer]):
+    """A step that several kernels have in common: weights (B, P) -> whatever they need of them.
+
+    Kernels are asked one after the other about the same array of weights, which nobody changes: the step is taken by
+    the first of them, and its answer kept until another array comes.
+    """
+
+    def __init__(self, step: Callable[[FloatArray], Answer]) -> None:
+        self._step = step
+        self._kept: tuple[FloatArray, Answer] | None = None
+
+    def __call__(self, weights: FloatArray) -> Answer:
+        if self._kept is None or self._kept[0] is not weights:
+            self._kept = None  # its memory is free before the next answer takes some
+            self._kept = (weights, self._step(weights))
+        return self._kept[1]
 
 
 def weight_chunks(patterns: Patterns, resamples: int, seed: int) -> Iterator[FloatArray]:
@@ -47,9 +70,9 @@ def pattern_weights(patterns: Patterns, resamples: int, seed: int) -> FloatArray
     return np.concatenate(chunks) if chunks else np.empty((0, patterns.counts.size))
 
 
-def resample(patterns: Patterns, kernels: Mapping[str, Kernel], *, resamples: int, seed: int) -> dict[str, FloatArray]:
+def resample(patterns: Patterns, kernels: Mapping[Key, Kernel], *, resamples: int, seed: int) -> dict[Key, FloatArray]:
     """Each kernel's values (B,) over the same resamples, so that differences between them are paired."""
-    found: dict[str, list[FloatArray]] = {name: [] for name in kernels}
+    found: dict[Key, list[FloatArray]] = {name: [] for name in kernels}
     for weights in weight_chunks(patterns, resamples, seed):
         for name, kernel in kernels.items():
             found[name].append(kernel(weights))
@@ -62,10 +85,20 @@ def percentile_interval(values: FloatArray, level: float = 0.95) -> tuple[float 
     Percentiles are interpolated linearly, without the degenerate resamples. When these are more than half, what is
     left says little and there is no interval: (None, None, number).
     """
-    defined = np.sort(values[~np.isnan(values)])
-    degenerate = values.size - defined.size
+    missing = np.isnan(values)
+    degenerate = int(np.count_nonzero(missing))
+    defined = values[~missing] if degenerate else values
     if defined.size == 0 or degenerate > defined.size:
         return None, None, degenerate
-    places = np.array([1 - level, 1 + level]) / 2 * (defined.size - 1)
-    low, high = np.interp(places, np.arange(defined.size), defined)
-    return float(low), float(high), degenerate
+    places = [(1 - level) / 2 * (defined.size - 1), (1 + level) / 2 * (defined.size - 1)]
+    neighbours = [min(math.floor(place) + beside, defined.size - 1) for place in places for beside in (0, 1)]
+    ordered = np.partition(defined, neighbours)
+    low, high = (
+        _between(float(ordered[left]), float(ordered[right]), place - left)
+        for place, left, right in zip(places, neighbours[::2], neighbours[1::2], strict=True)
+    )
+    return low, high, degenerate
+
+
+def _between(left: float, right: float, share: float) -> float:
+    return left if share == 0 else (right - left) * share + left

@@ -1,7 +1,7 @@
 """What every statistic returns: a finite value, or the reason why there is none."""
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import StrEnum
 
 
@@ -20,6 +20,10 @@ class Reason(StrEnum):
     NO_RATINGS = "no ratings"
     NO_REPEATS = "no items rated twice"
     NO_POSITIVES = "no ratings at or above the threshold"
+
+
+# What a result holds beside counts and texts.
+_FRACTIONS = ("value", "ci_low", "ci_high", "z", "p_value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +54,10 @@ class Result:
     def __post_init__(self) -> None:
         if (self.value is None) == (self.reason is None):
             raise ValueError(f"a result has either a value or a reason, not {self.value!r} and {self.reason!r}")
-        for field in fields(self):
-            number = getattr(self, field.name)
-            if isinstance(number, float) and not math.isfinite(number):
-                raise ValueError(f"{field.name} of a result must be finite, not {number}")
+        for name in _FRACTIONS:
+            number = getattr(self, name)
+            if number is not None and not math.isfinite(number):
+                raise ValueError(f"{name} of a result must be finite, not {number}")
 
     @property
     def is_defined(self) -> bool:

@@ -8,13 +8,13 @@ often each unit counts, the answer (B,) holds NaN where the statistic is undefin
 """
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from scipy import sparse
 
 from apps.measures.arrays import BoolArray, FloatArray, IntArray
-from apps.measures.resampling import Kernel
+from apps.measures.resampling import Kernel, Shared
 
 Table = sparse.csr_array[np.float64, tuple[int, int]]
 Features = FloatArray | Table
@@ -75,6 +75,49 @@ class Units:
         rows, columns = np.nonzero(self.given)
         return count_table(rows, columns * width + self.codes[rows, columns], (len(self.values), raters * width))
 
+    @cached_property
+    def pairable_counts(self) -> Features:
+        """(P, V): counts of values, 0 for units with fewer than two ratings."""
+        return scaled_rows(self.counts, self.pairable.astype(np.float64))
+
+    @cached_property
+    def complete(self) -> BoolArray:
+        """(P,): units rated by every rater who rated at all."""
+        return np.asarray(self.given.all(axis=1))
+
+    # What several kernels ask of the same weights.
+
+    @cached_property
+    def margins(self) -> Shared[FloatArray]:
+        """weights (B, P) -> (B, V): how often each value was given in units with two ratings or more."""
+        return Shared(partial(totals, features=self.pairable_counts))
+
+    @cached_property
+    def share_sums(self) -> Shared[FloatArray]:
+        """weights (B, P) -> (B, V): over the units, the sums of each value's share of the unit's ratings."""
+        return Shared(partial(totals, features=scaled_rows(self.counts, reciprocal(self.sizes, self.sizes > 0))))
+
+    @cached_property
+    def n_pairable(self) -> Shared[FloatArray]:
+        """weights (B, P) -> (B,): how many units have two ratings or more."""
+        return Shared(partial(totals, features=self.pairable.astype(np.float64)))
+
+    @cached_property
+    def n_rated(self) -> Shared[FloatArray]:
+        """weights (B, P) -> (B,): how many units have a rating."""
+        return Shared(partial(totals, features=(self.sizes > 0).astype(np.float64)))
+
+    @cached_property
+    def complete_moments(self) -> Shared[FloatArray]:
+        """weights (B, P) -> (B, 3 + m) over the complete units: how many there are, the squares of their sums, their
+        sums of squares, and each rater's sum, all ratings counted from their mean over the units."""
+        used = self.complete
+        values = np.where(used[:, None], self.values, 0.0)
+        centre = values.sum() / max(1, int(used.sum()) * values.shape[1])
+        values = np.where(used[:, None], values - centre, 0.0)
+        sums, squares = values.sum(axis=1), np.square(values).sum(axis=1)
+        return Shared(partial(totals, features=np.column_stack([used.astype(np.float64), sums**2, squares, values])))
+
 
 def count_table(rows: IntArray, columns: IntArray, shape: tuple[int, int]) -> Features:
     """How often each (row, column) occurs; dense when small."""
@@ -110,8 +153,10 @@ def by_rows(kernel: Kernel, width: int) -> Kernel:
     step = max(1, CHUNK_CELLS // max(1, width))
 
     def chunked(weights: FloatArray) -> FloatArray:
+        if len(weights) <= step:
+            return kernel(weights)
         parts = [kernel(weights[start : start + step]) for start in range(0, len(weights), step)]
-        return np.concatenate(parts) if parts else np.empty(0)
+        return np.concatenate(parts)
 
     return chunked
 

@@ -14,7 +14,7 @@ from apps.measures.arrays import FloatArray
 from apps.measures.corrections import benjamini_hochberg
 from apps.measures.groups import GROUP_STATISTICS, group_statistics
 from apps.measures.kappa import Weighting
-from apps.measures.pairs import PAIR_STATISTICS, Convention, pair_statistics
+from apps.measures.pairs import PAIR_STATISTICS, Convention, pair_statistics_by_convention
 from apps.measures.results import Reason, Result, undefined
 from apps.measures.within import retest_statistics
 from apps.reliability.comparisons import GroupMembers, Pair, Plan, study_plan
@@ -98,9 +98,8 @@ def analyse(
 
     `both_conventions`: `other_rows` as well, of which only the kappas are computed a second time.
     """
-    rows: list[AgreementRow] = []
-    others: list[AgreementRow] = []
-    other_settings = replace(settings, convention=_other(settings.convention))
+    conventions = (settings.convention, _other(settings.convention)) if both_conventions else (settings.convention,)
+    rows: dict[Convention, list[AgreementRow]] = {convention: [] for convention in conventions}
     notes: list[Note] = []
     hashes: list[str] = []
     raters: set[str] = set()
@@ -109,25 +108,23 @@ def analyse(
         comparisons = plan(table.raters)
         columns: dict[str, FloatArray] = {}
         for pair in comparisons.pairs:
-            found = _pair_rows(table, pair, settings, columns)
-            rows += found
-            if both_conventions:
-                others += _replaced(found, _pair_rows(table, pair, other_settings, columns, KAPPAS))
+            for convention, found in _pair_rows(table, pair, settings, conventions, columns).items():
+                rows[convention] += found
         for group in comparisons.groups:
             results = _group_results(table, group, settings)
-            found = _rows(table.key, group.name, "", results)
-            rows += found
-            others += found if both_conventions else ()
+            of_group = _rows(table.key, group.name, "", results)
+            for kept in rows.values():
+                kept += of_group
             notes += notes_on_group(table, group, results)
         for column in comparisons.repeated:
-            rows += _retest_rows(table, column, settings)
-            others += _retest_rows(table, column, other_settings) if both_conventions else ()
+            for convention, kept in rows.items():
+                kept += _retest_rows(table, column, replace(settings, convention=convention))
         hashes.append(table_hash(table))
         raters.update(rater.name for rater in table.raters)
         ratings += int((~np.isnan(table.values)).sum())
     return Agreement(
-        rows=tuple(adjusted(rows)),
-        other_rows=tuple(adjusted(others)),
+        rows=tuple(adjusted(rows.pop(settings.convention))),
+        other_rows=tuple(row for others in rows.values() for row in adjusted(others)),
         notes=tuple(notes),
         settings=settings,
         tables=len(hashes),
@@ -141,16 +138,10 @@ def _other(convention: Convention) -> Convention:
     return Convention.OBSERVED if convention is Convention.SCALE else Convention.SCALE
 
 
-def _replaced(rows: Sequence[AgreementRow], others: Sequence[AgreementRow]) -> list[AgreementRow]:
-    """The rows of one comparison, those of the other convention in the place of their own."""
-    by_statistic = {row.statistic: row for row in others}
-    return [by_statistic.get(row.statistic, row) for row in rows]
-
-
 def comparison_seed(seed: int, key: TableKey, a: str, b: str) -> int:
     """The seed of one comparison: the report's seed with a SHA-256 of who is compared on what, by SeedSequence."""
     digest = hashlib.sha256("\x1f".join([*key, a, b]).encode()).digest()
-    words = [int.from_bytes(digest[start : start + 4], "little") for start in range(0, len(digest), 4)]
+    words = [int(word) for word in np.frombuffer(digest, dtype="<u4")]
     return int(np.random.SeedSequence([seed, *words]).generate_state(1, np.uint64)[0])
 
 
@@ -175,24 +166,28 @@ def _pair_rows(
     table: RatingTable,
     pair: Pair,
     settings: Settings,
+    conventions: Sequence[Convention],
     columns: dict[str, FloatArray],
-    statistics: Sequence[str] = PAIR_STATISTICS,
-) -> list[AgreementRow]:
-    """Rows of one pair. `columns` keeps the values of groups that several pairs share."""
+) -> dict[Convention, list[AgreementRow]]:
+    """Rows of one pair in each convention. `columns` keeps the values of groups that several pairs share."""
     if table.scale.is_nominal and (pair.a.how or pair.b.how):
         # Names have no median and no mean: there is nothing to compare with.
-        blank = undefined(Reason.NOT_FOR_NOMINAL, n_raters=2)
-        return _rows(table.key, pair.a.name, pair.b.name, dict.fromkeys(statistics, blank))
-    results = pair_statistics(
+        blank = dict.fromkeys(PAIR_STATISTICS, undefined(Reason.NOT_FOR_NOMINAL, n_raters=2))
+        return {convention: _rows(table.key, pair.a.name, pair.b.name, blank) for convention in conventions}
+    first, *others = conventions
+    results = pair_statistics_by_convention(
         _column(table, pair.a, columns),
         _column(table, pair.b, columns),
         table.scale,
-        convention=settings.convention,
+        wanted={first: PAIR_STATISTICS} | dict.fromkeys(others, KAPPAS),
         resamples=settings.resamples,
         seed=comparison_seed(settings.seed, table.key, pair.a.name, pair.b.name),
-        statistics=statistics,
     )
-    return _rows(table.key, pair.a.name, pair.b.name, {name: _of_two(results[name]) for name in statistics})
+    found = {}
+    for convention in conventions:
+        of_pair = {name: _of_two(result) for name, result in (results[first] | results[convention]).items()}
+        found[convention] = _rows(table.key, pair.a.name, pair.b.name, of_pair)
+    return found
 
 
 def _of_two(result: Result) -> Result:

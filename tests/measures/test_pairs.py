@@ -8,7 +8,14 @@ import pytest
 
 from apps.measures.contingency import PairTable
 from apps.measures.kappa import Weighting, kappa_test
-from apps.measures.pairs import PAIR_STATISTICS, Convention, pair_kernels, pair_statistics
+from apps.measures.pairs import (
+    KAPPAS,
+    PAIR_STATISTICS,
+    Convention,
+    pair_kernels,
+    pair_statistics,
+    pair_statistics_by_convention,
+)
 from apps.measures.patterns import patterns_of
 from apps.measures.resampling import resample
 from apps.measures.results import Result
@@ -344,3 +351,23 @@ def test_a_perfect_rank_correlation_has_no_p_value():
     result = pair_statistics(np.array([1.0, 2, 3]), np.array([2.0, 3, 4]), FIVE)["spearman"]
     assert result.value == 1
     assert result.p_value is None
+
+
+@pytest.mark.parametrize("step", [1, 0.5, 0.004], ids=["points", "between points", "less than hundredths"])
+def test_several_conventions_at_once_give_the_figures_of_each_alone(step: float) -> None:
+    rng = np.random.default_rng(7)
+    a, b = (np.clip(3.0 + step * rng.integers(-2, 3, size=60), 1, 5) for _ in range(2))
+    a[:5] = nan
+    asked = {Convention.SCALE: PAIR_STATISTICS, Convention.OBSERVED: sorted(KAPPAS)}
+    together = pair_statistics_by_convention(a, b, FIVE, wanted=asked, resamples=200, seed=3)
+    for convention, names in asked.items():
+        alone = pair_statistics(a, b, FIVE, convention=convention, resamples=200, seed=3, statistics=names)
+        assert together[convention] == alone
+
+
+def test_several_conventions_say_alike_why_there_is_nothing() -> None:
+    asked = {Convention.SCALE: ["mae"], Convention.OBSERVED: ["kappa_linear"]}
+    found = pair_statistics_by_convention([1, nan], [nan, 2], FIVE, wanted=asked)
+    (mae,), (kappa,) = (results.values() for results in found.values())
+    assert (mae.reason, mae.convention) == ("no shared items", "")
+    assert (kappa.reason, kappa.convention) == ("no shared items", "observed")

@@ -3,7 +3,7 @@ import pytest
 
 from apps.measures import resampling
 from apps.measures.patterns import Patterns, patterns_of
-from apps.measures.resampling import pattern_weights, percentile_interval, resample, weight_chunks
+from apps.measures.resampling import Shared, pattern_weights, percentile_interval, resample, weight_chunks
 from apps.measures.scale import Scale
 
 FIVE = Scale((1, 2, 3, 4, 5))
@@ -87,3 +87,19 @@ def test_there_is_no_interval_when_most_resamples_are_degenerate() -> None:
     assert percentile_interval(np.array([0.5, 0.5, np.nan, np.nan])) == (0.5, 0.5, 2)
     assert percentile_interval(np.array([0.5, np.nan, np.nan])) == (None, None, 2)
     assert percentile_interval(np.full(3, np.nan)) == (None, None, 3)
+
+
+@pytest.mark.parametrize("size", [1, 2, 39, 41, 1000])
+def test_the_interval_is_that_of_numpy_to_the_last_bit(size: int) -> None:
+    values = np.random.default_rng(size).normal(size=size)
+    places = np.array([1 - 0.95, 1 + 0.95]) / 2 * (size - 1)
+    expected = np.interp(places, np.arange(size), np.sort(values))
+    assert percentile_interval(values) == (*expected, 0)
+
+
+def test_a_shared_step_is_taken_once_for_each_array_of_weights() -> None:
+    taken = []
+    step = Shared(lambda weights: taken.append(weights) or weights.sum())
+    first, equal = np.ones((2, 3)), np.ones((2, 3))
+    assert [step(first), step(first), step(equal), step(2 * first)] == [6, 6, 6, 12]
+    assert len(taken) == 3
