@@ -10,6 +10,7 @@ the same bytes. Never call this in a process that forks afterwards: figures are 
 a fork (background work runs in threads).
 """
 
+import io
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -28,6 +29,8 @@ from apps.reports.manifest import manifest_text
 from apps.reports.readme import readme_text
 from apps.reports.report_figures import figures_of
 
+# What writes the bytes of a file.
+Write = Callable[[BinaryIO], None]
 # Called with the name of a file before it is written, also for the files within the archive.
 Told = Callable[[str], None]
 
@@ -54,7 +57,7 @@ class BuiltFile:
 
     name: str
     content_type: str
-    write: Callable[[BinaryIO], None]
+    write: Write
 
 
 def build_files(content: ReportContent, *, told: Told | None = None) -> Iterator[BuiltFile]:
@@ -63,38 +66,55 @@ def build_files(content: ReportContent, *, told: Told | None = None) -> Iterator
     `svg` and `png` give a file for each figure, the others one each. `told` may raise to end the work.
     """
     tell = told or _nothing
-    for file in _loose_files(content):
+    workbook = _Once(partial(xlsx.write_workbook, content))
+    for file in _loose_files(content, workbook):
         yield replace(file, write=partial(_write_told, file, tell))
     if Format.ZIP in content.options.formats:
-        yield BuiltFile(ARCHIVE, CONTENT_TYPES["zip"], partial(write_report_archive, content, tell))
+        yield BuiltFile(ARCHIVE, CONTENT_TYPES["zip"], partial(_write_archive, content, workbook, tell))
 
 
 def count_files(content: ReportContent) -> int:
     """How many times `told` will be called, for a progress bar."""
-    count = len(_loose_files(content))
-    return count + len(list(archive_files(content))) + 1 if Format.ZIP in content.options.formats else count
+    workbook = partial(xlsx.write_workbook, content)
+    count = len(_loose_files(content, workbook))
+    return count + len(list(_archive_files(content, workbook))) + 1 if Format.ZIP in content.options.formats else count
 
 
-def write_report_archive(content: ReportContent, tell: Told, out: BinaryIO) -> None:
+class _Once:
+    """A file that stands twice in a report, beside the archive and in it, and takes long to make."""
+
+    def __init__(self, write: Write) -> None:
+        self._write = write
+        self._data = b""
+
+    def __call__(self, out: BinaryIO) -> None:
+        if not self._data:
+            made = io.BytesIO()
+            self._write(made)
+            self._data = made.getvalue()
+        out.write(self._data)
+
+
+def _write_archive(content: ReportContent, workbook: Write, tell: Told, out: BinaryIO) -> None:
     """The archive of everything, whatever formats were chosen."""
-    told = (replace(file, write=partial(_write_told, file, tell)) for file in archive_files(content))
+    told = (replace(file, write=partial(_write_told, file, tell)) for file in _archive_files(content, workbook))
     tell(ARCHIVE)
     write_archive(out, told, lambda entries: manifest_text(content, entries))
 
 
-def archive_files(content: ReportContent) -> Iterator[BuiltFile]:
+def _archive_files(content: ReportContent, workbook: Write) -> Iterator[BuiltFile]:
     """Every file of the archive but its manifest, in their order."""
     yield _text_file("README.txt", partial(readme_text, content))
-    yield from _documents(content)
+    yield from _documents(content, workbook)
     for figure in figures_of(content, PAPER):
         yield from (replace(one, name=f"figures/{one.name}") for one in _drawn(figure, figure.name, ("svg", "png")))
     yield BuiltFile("ratings.csv", CONTENT_TYPES["csv"], partial(_write_ratings, content))
     yield BuiltFile("items.csv", CONTENT_TYPES["csv"], partial(_write_items, content))
 
 
-def _loose_files(content: ReportContent) -> list[BuiltFile]:
+def _loose_files(content: ReportContent, workbook: Write) -> list[BuiltFile]:
     formats = content.options.formats
-    files = [file for file in _documents(content) if file.name.rpartition(".")[2] in formats]
+    files = [file for file in _documents(content, workbook) if file.name.rpartition(".")[2] in formats]
     pictures = [kind for kind in ("svg", "png") if kind in formats]
     if pictures:
         for figure in figures_of(content, PAPER):
@@ -102,11 +122,11 @@ def _loose_files(content: ReportContent) -> list[BuiltFile]:
     return files
 
 
-def _documents(content: ReportContent) -> Iterator[BuiltFile]:
+def _documents(content: ReportContent, workbook: Write) -> Iterator[BuiltFile]:
     """One for each format that is no picture and no archive."""
     yield _text_file("agreement.csv", partial(agreement_csv, content))
     yield _text_file("agreement.json", partial(agreement_json, content))
-    yield BuiltFile("agreement.xlsx", CONTENT_TYPES["xlsx"], partial(xlsx.write_workbook, content))
+    yield BuiltFile("agreement.xlsx", CONTENT_TYPES["xlsx"], workbook)
     yield _text_file("tables.tex", partial(latex.tables_tex, content))
     yield _text_file("report.html", partial(html_of, content))
     yield _text_file("methods.txt", partial(methods.methods_text, content))

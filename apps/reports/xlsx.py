@@ -106,38 +106,36 @@ def _write_sheet(workbook: Workbook, sheet: Sheet) -> None:
     for cell in header:
         cell.font = bold
     made.append(header)
-    formats = [kind for _name, kind in sheet.columns]
+    cells = [_column_cell(made, kind) for _name, kind in sheet.columns]
     last = 1
     for row in sheet.rows:
         if last == MAX_ROWS - 1:
             made.append([f"A sheet holds no more than {MAX_ROWS} rows: the rest is in the other files."])
             last += 1
             break
-        made.append([_cell(made, value, kind) for value, kind in zip(row, formats, strict=True)])
+        made.append([_filled(cell, value) for cell, value in zip(cells, row, strict=True)])
         last += 1
     made.auto_filter.ref = f"A1:{get_column_letter(len(sheet.columns))}{last}"
 
 
-def _cell(sheet: Any, value: Any, kind: str) -> Any:
-    """A typed cell: numbers with the format of their column, text harmless, nothing for what is undefined."""
+def _column_cell(sheet: Any, kind: str) -> Any:
+    """The one cell of a column: a row is written as soon as it is there, and to make a styled cell takes long."""
+    cell = WriteOnlyCell(sheet)
+    if kind:
+        cell.number_format = kind
+    return cell
+
+
+def _filled(cell: Any, value: Any) -> Any:
+    """The cell with a typed value: numbers and truth values as they are, text harmless, None for what is undefined."""
     if value is None or value == "":
         return None
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, int | float):
-        if not kind:
-            return value
-        cell = WriteOnlyCell(sheet, value=value)
-        cell.number_format = kind
+    if isinstance(value, bool | int | float):
+        cell.value = value
         return cell
-    return text_cell(sheet, str(value))
-
-
-def text_cell(sheet: Any, text: str) -> Any:
-    """Text for a cell, escaped against formulas; a name that is a number, such as -1, stays that text."""
-    cell = WriteOnlyCell(sheet, value="")
+    text = str(value)
     cell.value = _clean(text if NUMBER.fullmatch(text) else escape_formula(text))
-    # Whatever it looks like: text, neither a formula nor an error.
+    # Whatever it looks like, it is text: no formula and no error.
     cell.data_type = "s"
     return cell
 

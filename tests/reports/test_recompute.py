@@ -17,7 +17,7 @@ from django.core.management import CommandError, call_command
 from apps.measures.scale import Level
 from apps.reports import recompute as module
 from apps.reports.archive import ArchiveError
-from apps.reports.building import write_report_archive
+from apps.reports.building import build_files
 from apps.reports.contents import ReportContent, ReportOptions
 from apps.reports.recompute import recompute
 from tests.reliability.conftest import make_table
@@ -28,7 +28,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def members_of(content: ReportContent) -> dict[str, bytes]:
     out = io.BytesIO()
-    write_report_archive(content, lambda name: None, out)
+    [archive] = build_files(replace(content, options=replace(content.options, formats=("zip",))))
+    archive.write(out)
     with zipfile.ZipFile(out) as opened:
         return {name: opened.read(name) for name in opened.namelist()}
 
