@@ -51,6 +51,11 @@ CONVENTIONS_SHORT: dict[str, str | Promise] = {
     Convention.SCALE: gettext_lazy("declared points"),
     Convention.OBSERVED: gettext_lazy("observed values"),
 }
+# Beside a figure, where there is room for a word.
+CONVENTION_FLAGS: dict[str, str | Promise] = {
+    Convention.SCALE: gettext_lazy("declared"),
+    Convention.OBSERVED: gettext_lazy("observed"),
+}
 PARAMETERS: dict[str, str | Promise] = {
     "block": gettext_lazy("Block"),
     "framework": gettext_lazy("Framework"),
@@ -68,6 +73,11 @@ FLIPS: dict[str, str | Promise] = {
     Flip.NOT_SIGNIFICANT: gettext_lazy("not significant"),
     Flip.REACHES: gettext_lazy("reaches the threshold"),
     Flip.BELOW: gettext_lazy("below the threshold"),
+}
+FIGURES: dict[str, str | Promise] = {
+    "benchmark": gettext_lazy("Picture by scale"),
+    "frameworks": gettext_lazy("Picture by framework"),
+    "alphas": gettext_lazy("Picture of groups"),
 }
 SHOWN_EXPECTED = 12
 

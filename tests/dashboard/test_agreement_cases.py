@@ -70,21 +70,19 @@ def test_where_the_conventions_differ_the_other_value_stands_beside(client, make
     study = make(6, high=7)
     rate(study, {"expert1": [1, 1, 7, 7, 1, 2], "expert2": [1, 7, 7, 7, 2, 2]})
     compute(study)
-    assert "0.62 0.62 to 0.62 1 pair observed values: 0.48 (0.48 to 0.48), below the threshold" in texts(
+    assert "0.62 0.62 to 0.62 1 pair observed: 0.48 (0.48 to 0.48), below the threshold" in texts(
         client.get(PAGE), "table"
     )
     page = client.get(f"{PAGE}?convention=observed")
-    assert "0.48 0.48 to 0.48 1 pair declared points: 0.62 (0.62 to 0.62), reaches the threshold" in texts(
-        page, "table"
-    )
+    assert "0.48 0.48 to 0.48 1 pair declared: 0.62 (0.62 to 0.62), reaches the threshold" in texts(page, "table")
     # Below another threshold both say the same, and still differ.
     text = texts(client.get(f"{PAGE}?threshold=0.7"), "table")
-    assert "observed values: 0.48 (0.48 to 0.48)" in text
+    assert "observed: 0.48 (0.48 to 0.48)" in text
     assert "below the threshold" not in text
     page = client.get(f"{PAGE}?pairs=all")
-    assert re.search(r"expert1 expert2 0\.62 .* n 6 observed values: 0\.48", texts(page, "table"))
+    assert re.search(r"expert1 expert2 0\.62 .* n 6 observed: 0\.48", texts(page, "table"))
     linear = texts(client.get(f"{PAGE}?statistic=kappa_linear&pairs=all"), "table")
-    assert re.search(r"0\.61 .* n 6 observed values: 0\.50", linear)
+    assert re.search(r"0\.61 .* n 6 observed: 0\.50", linear)
 
 
 def test_where_the_conventions_agree_nothing_is_flagged(client, make):
@@ -92,8 +90,8 @@ def test_where_the_conventions_agree_nothing_is_flagged(client, make):
     rate(study, {"expert1": [1, 2, 3, 4, 5], "expert2": [1, 2, 3, 4, 5]})
     compute(study)
     text = texts(client.get(PAGE), "table").split("shaded by fifths")[0]
-    assert "observed values:" not in text
-    assert "observed values" not in texts(client.get(f"{PAGE}?statistic=kappa_unweighted"), "table")
+    assert "observed:" not in text
+    assert "observed" not in texts(client.get(f"{PAGE}?statistic=kappa_unweighted"), "table")
 
 
 def test_raters_without_a_shared_item_and_a_single_rater(client, make):

@@ -10,7 +10,17 @@ from apps.dashboard.agreement.cells import SHADED, TESTED, Flip, at_two_decimals
 from apps.dashboard.agreement.choosing import group_of
 from apps.dashboard.agreement.query import Query
 from apps.dashboard.agreement.tables import Column
-from apps.dashboard.agreement_words import CONVENTIONS, CONVENTIONS_SHORT, FLIPS, GROUPS, STATISTICS, Words, trait_name
+from apps.dashboard.agreement_words import (
+    CONVENTION_FLAGS,
+    CONVENTIONS,
+    CONVENTIONS_SHORT,
+    FIGURES,
+    FLIPS,
+    GROUPS,
+    STATISTICS,
+    Words,
+    trait_name,
+)
 from apps.reliability.matrix import GROUP_NAMES, TableKey
 
 register = template.Library()
@@ -33,6 +43,11 @@ def group_name(slug: str) -> str | Promise:
 
 
 @register.filter
+def figure_name(slug: str) -> str | Promise:
+    return FIGURES.get(slug, slug)
+
+
+@register.filter
 def convention_name(slug: str) -> str | Promise:
     return CONVENTIONS.get(slug, slug)
 
@@ -40,6 +55,11 @@ def convention_name(slug: str) -> str | Promise:
 @register.filter
 def convention_short(slug: str) -> str | Promise:
     return CONVENTIONS_SHORT.get(slug, slug)
+
+
+@register.filter
+def convention_flag(slug: str) -> str | Promise:
+    return CONVENTION_FLAGS.get(slug, slug)
 
 
 @register.filter
