@@ -6,6 +6,9 @@ from apps.reliability.benchmarks import FrameworkBenchmark, ScaleBenchmark
 from apps.reports.figures import words
 from apps.reports.figures.labels import FigureLabels
 
+# Of more sides than that a summary says how many, and not who.
+MOST_NAMED = 6
+
 
 def scale_summary(benchmarks: Sequence[ScaleBenchmark], labels: FigureLabels, threshold: float | None) -> str:
     """Where experts agree most and least, how many scales reach the threshold, and how each side stands beside them."""
@@ -71,10 +74,15 @@ def _sides_sentences(benchmarks: Benchmarks, labels: FigureLabels, noun: str) ->
         for side in one.sides:
             if side.estimate.value is not None and one.median is not None:
                 reached[side.name].append(side.estimate.value >= one.median)
+    standing = {name: where for name, where in reached.items() if where}
+    if len(standing) > MOST_NAMED:
+        often = sum(2 * sum(where) >= len(where) for where in standing.values())
+        return [
+            f"Of {len(standing)} others, {often} agree with the experts' median at least as much as the median pair of "
+            f"experts on half of their {noun}s or more."
+        ]
     parts = [
-        f"{labels.rater(name)} on {sum(where)} of {words.counted(len(where), noun)}"
-        for name, where in reached.items()
-        if where
+        f"{labels.rater(name)} on {sum(where)} of {words.counted(len(where), noun)}" for name, where in standing.items()
     ]
     return parts and [
         f"Agreement with the experts' median is at least that of their median pair for {words.listed(parts)}."

@@ -74,12 +74,10 @@ def heat_map_figure(
     """Each pair of raters in a cell with its value; hatched where it is undefined, empty where it was not compared."""
     title = words.statistic_title(statistic, convention)
     items = words.range_of_counts(one.n_items for one in matrix.cells.values() if one.value is not None)
-    zero = " Values below zero, where agreement is worse than chance, have a colour of their own."
     return Figure(
         name=name or slug_of("raters", *matrix.key),
         title=f"Agreement of every two raters on {labels.scale(matrix.key)}",
-        caption=f"{title}; {items} to a pair.{zero if statistic in WITH_ZERO else ''} Hatched: not defined, for the "
-        "reason below the cells. Empty: not compared, because one of the two may contain the other.",
+        caption=f"{title}; {items} to a pair.{''.join(_remarks(matrix))}",
         summary=_summary(matrix, labels),
         columns=("Rater", "With", title, "Items"),
         rows=tuple(
@@ -112,7 +110,8 @@ class _Triangle:
         # So many raters that the values could not be read make the picture wider than its place, which scrolls.
         self.cell = max(2.3 * self.font, min(room / n_columns, 5.2 * self.font))
         self.row = min(self.cell, 2.9 * self.font)
-        self.size = min(self.font, 0.42 * self.cell)
+        # A minus and two decimals are two and a half times as wide as the letters are high.
+        self.size = min(self.font, 0.37 * self.cell)
         needed = self.left + n_columns * self.cell + tail
         least = layout.width if layout.narrow else 34 * self.font
         self.canvas.width = math.ceil(max(needed, least))
@@ -192,10 +191,23 @@ class _Triangle:
         for reason, pairs in by_reason.items():
             text = f"Not defined ({reason}): {', '.join(pairs)}"
             for line in words.wrapped(text, 0.92 * self.font, self.canvas.width - 2 * MARGIN):
-                limit = self.canvas.width - 2 * MARGIN
+                limit = words.limit_of(line, self.canvas.width - 2 * MARGIN)
                 self.canvas.text(MARGIN, y, line, Text(0.92 * self.font, self.palette.soft, limit=limit))
                 y += 1.3 * self.font
         return y
+
+
+def _remarks(matrix: PairMatrix) -> list[str]:
+    """How to read what is special in this matrix."""
+    values = [one.value for one in matrix.cells.values()]
+    remarks = []
+    if any(value is not None and value < 0 for value in values):
+        remarks.append(" Values below zero, where agreement is worse than chance, have a colour of their own.")
+    if None in values:
+        remarks.append(" Hatched: not defined, for the reason below the cells.")
+    if len(values) < len(matrix.names) * (len(matrix.names) - 1) // 2:
+        remarks.append(" Empty: not compared, since one of the two may contain the other.")
+    return remarks
 
 
 def _summary(matrix: PairMatrix, labels: FigureLabels) -> str:

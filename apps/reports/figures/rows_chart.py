@@ -107,16 +107,11 @@ class RowsDrawing:
             self.y += 1.4 * self.font
         self._tick_labels()
         self.y += 0.9 * self.font
-        top = self.y
         for row in self.chart.rows:
             self._separator()
-            # Labels above the rows would be struck through by lines that go all the way.
-            marks = self._row(row)
-            if self.layout.narrow:
-                self._grid(*marks)
+            # Lines that go all the way would strike through what is written in a row.
+            self._grid(*self._row(row))
         self._separator(strong=True)
-        if not self.layout.narrow:
-            self._grid(top, self.y)
         self.y += 0.9 * self.font
         self._tick_labels()
         return self.canvas.spec(self.y + self.font)
@@ -145,7 +140,7 @@ class RowsDrawing:
         self.y += 0.5 * self.step
         if self.layout.narrow:
             self._label_above(row)
-        content = self.y
+        top = self.y if self.layout.narrow else start
         if row.band is not None:
             self._band(row.band)
         for mark in row.marks:
@@ -155,7 +150,9 @@ class RowsDrawing:
         self.y += 0.4 * self.step
         if not self.layout.narrow:
             self._label_beside(row, start)
-        return content, end
+        if not (row.band or row.marks):
+            return top, top
+        return top, end if row.remarks else self.y
 
     def _label_above(self, row: ChartRow) -> None:
         middle, room = self.y + 0.45 * self.font, self.layout.width - 2 * self.gutter
@@ -198,12 +195,10 @@ class RowsDrawing:
         self.y += 0.68 * self.step
 
     def _remarks(self, row: ChartRow) -> None:
-        # Right of the line at zero, which would strike through it.
-        left = max(self.plane.left, self.plane.pixel(0) + 0.4 * self.font)
-        room = self.plane.right - left
+        left, room = self.plane.left, self.layout.width - self.plane.left - MARGIN
         for remark in row.remarks:
             for line in words.wrapped(remark, 0.92 * self.font, room):
-                style = Text(0.92 * self.font, self.palette.soft, limit=room)
+                style = Text(0.92 * self.font, self.palette.soft, limit=words.limit_of(line, room))
                 self.canvas.text(left, self.y + 0.6 * self.font, line, style)
                 self.y += 1.2 * self.font
 
@@ -219,6 +214,8 @@ class RowsDrawing:
             )
 
     def _grid(self, top: float, bottom: float) -> None:
+        if top == bottom:
+            return
         for value in words.steps_between(self.plane.low, self.plane.high):
             colour = self.palette.edge if value == 0 else self.palette.hairline
             self.canvas.upright(

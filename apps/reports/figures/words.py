@@ -120,7 +120,7 @@ def kind_label(kind: Kind | None) -> str:
 
 
 # Widths of letters in a common sans serif, in parts of the font size; wide enough for the ones that are not listed.
-_NARROW = dict.fromkeys("iljtfrI.,:;'|!()[] -\N{MINUS SIGN}", 0.33)
+_NARROW = dict.fromkeys("iljtfrI.,:;'|!()[] -", 0.33)
 _WIDE = dict.fromkeys("mwMW@%\N{EM DASH}", 0.88)
 
 
@@ -140,7 +140,10 @@ def _letter_width(letter: str) -> float:
 
 
 def wrapped(text: str, font: float, room: float) -> list[str]:
-    """The text in lines that fit, broken between words; a word that is too long has a line to itself."""
+    """The text in lines that fit, broken between words; a word that is too long has a line to itself.
+
+    Nothing is cut off: who draws the lines may cut off what is too long all the same, by `limit_of`.
+    """
     lines: list[str] = []
     for word in text.split():
         if lines and text_width(f"{lines[-1]} {word}", font) <= room:
@@ -148,6 +151,11 @@ def wrapped(text: str, font: float, room: float) -> list[str]:
         else:
             lines.append(word)
     return lines or [""]
+
+
+def limit_of(line: str, room: float) -> float:
+    """The width at which a line of `wrapped` is to be cut off: none, unless it is one word that may be too long."""
+    return 0 if " " in line else round(room, 1)
 
 
 def steps_between(low: float, high: float, about: int = 6) -> list[float]:

@@ -155,6 +155,7 @@ class TestByScale:
         figure = drawn(rows, [*EXPERTS, *models], palette, labels_of([*EXPERTS, *models], scales))
         check(figure)
         assert len(figure.rows) == 21
+        assert "Of 7 others, 7 agree with the experts' median at least as much" in figure.summary
         points = [datum for datum in data(figure.spec, "point") if datum.get("side", "").startswith("model")]
         assert len(points) == 21 * 7
         # Marks of one row never share a line.
