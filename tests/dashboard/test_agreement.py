@@ -274,7 +274,7 @@ def test_computed_figures_say_what_they_were_made_from(client, computed, rosa):
     exclude(rater=add(computed, "expert9", RaterKind.EXPERT), explanation="asleep", by=rosa)
     snapshot = compute(computed)
     words = " ".join(re.sub(r"<[^>]+>", " ", shown(client.get(PAGE))).split())
-    assert "UTC from 5 items, 4 raters and 40 ratings" in words
+    assert "UTC from 5 items, 4 raters, 40 ratings" in words
     assert "1 excluded rater left out" in words
     assert "Weighted kappa on the scale’s declared points." in words
     assert f"1000 resamples, seed {computed.seed}." in words

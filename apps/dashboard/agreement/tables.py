@@ -104,7 +104,7 @@ class PairsTable:
     """Pairs on the scales of one framework."""
 
     of: Framework
-    keys: tuple[TableKey, ...]
+    scales: tuple[TableKey, ...]
     rows: tuple[PairRow, ...]
 
 

@@ -22,6 +22,7 @@ from apps.dashboard.agreement_words import (
     trait_name,
 )
 from apps.reliability.matrix import GROUP_NAMES, TableKey
+from apps.studies.selection import Trait
 
 register = template.Library()
 KINDS = {group: kind.value for kind, group in GROUP_NAMES.items()}
@@ -121,6 +122,12 @@ def framework_title(words: Words, slug: str) -> str:
 def threshold_of(query: Query) -> str:
     """As the address writes it, whatever the language."""
     return f"{query.threshold:g}"
+
+
+@register.filter
+def values_by_frequency(trait: Trait) -> list[tuple[str, int]]:
+    """What there is to choose of a name of metadata, with the numbers of conversations."""
+    return trait.values
 
 
 @register.filter
