@@ -261,6 +261,12 @@ class TestStudy:
         assert "\n" not in str(error.value)
         assert not (tmp_path / "out").exists()
 
+    def test_conversations_of_which_none_is_rated_are_one_line(self, grief, rate, tmp_path):
+        rate(grief, {"expert1": [1, 2, 5], "expert2": [1, 3, 5]})
+        with pytest.raises(CommandError, match=r"^None of the chosen conversations has a finished rating"):
+            run(tmp_path / "out", "--study", "grief", "--where", "meta.topic=nothing")
+        assert not (tmp_path / "out").exists()
+
     def test_contents_ask_nothing_of_the_live_study(self, grief, rate, rosa, django_assert_max_num_queries):
         rate(grief, {"expert1": [1, 2, 5], "expert2": [1, 3, 5]})
         snapshot = Snapshot.objects.select_related("study").get(pk=take_snapshot(study=grief, by=rosa).pk)

@@ -102,6 +102,8 @@ class Command(BaseCommand):
                 snapshot = take_snapshot(study=study, selection=selection, resamples=settings.resamples)
                 return content_of_snapshot(snapshot, chosen)
             except NothingRatedError as nothing:
+                if not selection.is_everything:
+                    raise CommandError(str(nothing)) from None
                 self.stdout.write(str(nothing))
         return content_of_study(
             study=study,
