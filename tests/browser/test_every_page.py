@@ -42,6 +42,12 @@ SCHEMES = {"desk": "light", "phone": "dark"}
 # Addresses that are no pages: acts (POST only), files, and what programs read.
 NO_PAGES = {
     "accounts:user-password-link",
+    "agreement:compute",
+    "agreement:csv",
+    "agreement:figure",
+    "agreement:rater-png",
+    "agreement:rater-svg",
+    "agreement:scale-figure",
     "dashboard:my-data-csv",
     "dashboard:my-data-json",
     "studies:block-move",
@@ -293,6 +299,34 @@ def rate_a_little(study) -> None:
     )
 
 
+def pages_of_agreement(study) -> dict[str, str]:
+    """Of experts who mostly agree, a model, a crowd's mean with values between points, and a scale that nobody used."""
+    study.raters.create(name="gpt", kind=RaterKind.LLM)
+    study.raters.create(name="crowd", kind=RaterKind.CROWD, is_aggregate=True)
+    given = {"expert1": [1, 3, 5], "expert2": [1, 3, 4], "expert3": [2, 3, 5], "gpt": [3, 2, 4], "crowd": [1.5, 3, 3.3]}
+    scale = study.blocks.get().frameworks.get().dimensions.first()
+    record_ratings(
+        entries=[
+            RatingEntry(item.pk, study.raters.get(name=name).pk, scale.pk, value)
+            for name, values in given.items()
+            for item, value in zip(study.blocks.get().items.order_by("position"), values, strict=True)
+        ],
+        origin=Origin.IMPORT,
+    )
+    page = reverse("agreement:overview", args=[study.slug])
+    scale_address = reverse("agreement:scale", args=[study.slug, "main", "warmth-scales", scale.slug])
+    return {
+        "agreement:overview": page,
+        "agreement:overview, all pairs": f"{page}?pairs=all",
+        "agreement:overview, filtered": f"{page}?group=llms&rater=gpt&repeats=1&convention=observed&statistic=bias",
+        "agreement:overview, nothing fits": f"{page}?group=crowd&rater=gpt&pairs=all",
+        "agreement:overview, misspelt": f"{page}?block=mian",
+        "agreement:scale": scale_address,
+        "agreement:raters": reverse("agreement:raters", args=[study.slug]),
+        "agreement:rater": reverse("agreement:rater", args=[study.slug, "gpt"]),
+    }
+
+
 def faults_of(page: Page, pages: dict[str, str]) -> list[str]:
     """What is wrong with the pages, by day and by night, on a desk and on a phone."""
     faults = []
@@ -348,6 +382,17 @@ def test_every_page_of_discussion_is_accessible_and_fits(open_page, emil, rosa, 
     seen_by_raters = {name: pages[name] for name in ("rating:items", "rating:item-ratings")}
     seen_by_raters["rating:start"] = reverse("rating:start", args=[grief.slug])
     assert faults_of(open_page(emil), seen_by_raters) == []
+
+
+def test_every_page_of_agreement_is_accessible_and_fits(open_page, rosa, grief, watch):
+    page, address = open_page(rosa), reverse("agreement:overview", args=[grief.slug])
+    assert faults_of(page, {"agreement:overview, nothing rated": address}) == []
+    assert faults_of(page, pages_of_agreement(grief)) == []
+    grief.raters.filter(name="expert2").update(user=rosa)
+    watch.expected.append("403 (Forbidden)")
+    page.goto(address)
+    assert "Agreement is hidden" in page.title()
+    assert accessibility_faults(page) == []
 
 
 def test_every_page_of_setting_up_a_study_is_accessible_and_fits(open_page, rosa, grief):
@@ -424,7 +469,7 @@ def test_no_page_is_forgotten(rosa, grief):
     walked |= set(pages_of_uploads(rosa, grief.blocks.get().dataset))
     walked |= set(pages_of_writing(grief.blocks.get().dataset, grief.blocks.get().frameworks.get()))
     walked |= set(pages_of_setup(rosa, grief))
-    walked |= set(pages_of_rating(grief)) | {"rating:preview"}
+    walked |= set(pages_of_rating(grief)) | {"rating:preview"} | set(pages_of_agreement(grief))
     elsewhere |= {"rating:items", "rating:item-ratings"}  # walked by a test of their own
     pages = {name for name in names(get_resolver()) if "api/" not in name} - NO_PAGES
     walked |= set(pages_of_taking_part(grief)) | elsewhere

@@ -24,6 +24,8 @@ PAPER_DPI = 300
 # Raise it when the drawing of a spec changes.
 VERSION = 1
 ROOT = re.compile(r"^<svg[^>]*>")
+# Vega writes the roles of its groups whatever it is told; without a name of their own they only confuse.
+ROLES = re.compile(r'(<g\b[^<>]*?) role="graphics-\w+" aria-roledescription="[^"]*"')
 
 
 class ForkedError(RuntimeError):
@@ -92,7 +94,7 @@ def _cached(figure: Figure, form: str, narrow: bool, draw: Callable[[], Any]) ->
 
 
 def _labelled(drawn: str, figure: Figure, narrow: bool, place: str) -> str:
-    """Vega's root element gives way to ours. Its inner elements say nothing to a screen reader (`aria: false`)."""
+    """Vega's root element gives way to ours. Its inner elements say nothing to a screen reader."""
     spec = figure.spec_of(narrow=narrow)
     width, height = spec["width"], spec["height"]
     name = slug_of("figure", figure.name, place, "narrow" if narrow else "")
@@ -107,4 +109,4 @@ def _labelled(drawn: str, figure: Figure, narrow: bool, place: str) -> str:
         f"<title id={quoteattr(f'{name}-title')}>{escape(figure.title)}</title>"
         f"<desc id={quoteattr(f'{name}-desc')}>{escape(figure.summary)}</desc>"
     )
-    return root + ROOT.sub("", drawn, count=1)
+    return root + ROLES.sub(r"\1", ROOT.sub("", drawn, count=1))
