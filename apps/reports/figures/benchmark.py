@@ -48,13 +48,15 @@ def benchmark_figure(
         threshold=threshold,
     )
     items = words.range_of_counts(n for one in benchmarks for n in _counts(one))
+    alone = len(benchmarks) == 1
+    where = f"on {labels.scale(benchmarks[0].key)}" if alone else "by scale"
+    order = "" if alone else " Scales by the median of their pairs of experts."
     return Figure(
         name=name,
-        title="Agreement of the experts, and of the others with them, by scale",
+        title=f"Agreement of the experts, and of the others with them, {where}",
         caption=f"{words.statistic_title(statistic, convention)} of every pair of experts, and of every other side "
         f"with {_whom(benchmarks)}; 95 % intervals over items; {items} to a comparison. A median of several experts is "
-        "steadier than one of them: the two are not quite the same measure. Scales by the median of their pairs of "
-        "experts.",
+        f"steadier than one of them: the two are not quite the same measure.{order}",
         summary=scale_summary(benchmarks, labels, threshold),
         columns=("Scale", "Framework", "Items", *EXPERT_COLUMNS, *(label for label, _ in series)),
         rows=tuple(_scale_cells(one, labels, _names(benchmarks)) for one in benchmarks),

@@ -1,6 +1,7 @@
 """What the benchmark figures show, in sentences made from their numbers."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from apps.reliability.benchmarks import FrameworkBenchmark, ScaleBenchmark
 from apps.reports.figures import words
@@ -14,11 +15,39 @@ def scale_summary(benchmarks: Sequence[ScaleBenchmark], labels: FigureLabels, th
     """Where experts agree most and least, how many scales reach the threshold, and how each side stands beside them."""
     if not benchmarks:
         return "There are no scales to show."
+    if len(benchmarks) == 1:
+        return _summary_of_one(benchmarks[0], labels, threshold)
     sentences = [_experts_sentence(benchmarks, labels, threshold)]
     sentences += _sides_sentences(benchmarks, labels, "scale")
     undefined = sum(one.n_undefined + sum(side.estimate.value is None for side in one.sides) for one in benchmarks)
     if undefined:
         sentences.append(f"{words.counted(undefined, 'figure')} cannot be given and {_is(undefined)} named in words.")
+    return " ".join(sentences)
+
+
+def _summary_of_one(benchmark: ScaleBenchmark, labels: FigureLabels, threshold: float | None) -> str:
+    """The figures themselves, since there are few."""
+    name, pairs = labels.scale(benchmark.key), len(benchmark.expert_pairs) - benchmark.n_undefined
+    if benchmark.low is None or benchmark.median is None or benchmark.high is None:
+        sentences = [f"No pair of experts can be compared on {name}, so there is no benchmark."]
+    else:
+        number = words.number if threshold is None else partial(words.number_beside, limit=threshold)
+        sentence = f"On {name} the median pair of experts is at {number(benchmark.median)}"
+        if pairs > 1:
+            sentence += f" ({number(benchmark.low)} to {number(benchmark.high)} over {pairs} pairs)"
+        if threshold is not None:
+            side = "at or above" if benchmark.median >= threshold else "below"
+            sentence += f", {side} {words.number(threshold)}"
+        sentences = [f"{sentence}."]
+    defined = [(side.name, side.estimate.value) for side in benchmark.sides if side.estimate.value is not None]
+    if defined:
+        figures = [f"{labels.rater(name)} {words.number(value)}" for name, value in defined]
+        sentences.append(f"With the experts' median: {words.listed(figures)}.")
+    missing = [labels.rater(side.name) for side in benchmark.sides if side.estimate.value is None]
+    if missing:
+        sentences.append(f"Not defined for {words.listed(missing)}.")
+    if benchmark.n_undefined and pairs:
+        sentences.append(f"{words.counted(benchmark.n_undefined, 'pair')} of experts cannot be compared.")
     return " ".join(sentences)
 
 

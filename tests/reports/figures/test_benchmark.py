@@ -70,7 +70,7 @@ class TestByScale:
         for narrow in (False, True):
             assert "Not defined: gpt (no variation)" in said(figure.spec_of(narrow=narrow))
         assert figure.rows[0][figure.columns.index("gpt")] == "not defined: no variation"
-        assert "1 figure cannot be given and is named in words." in figure.summary
+        assert figure.summary.endswith("Not defined for gpt.")
 
     def test_the_table_has_every_number_with_its_interval_and_items(self):
         figure = drawn(study_rows())
@@ -113,13 +113,31 @@ class TestByScale:
         places = {datum["text"]: datum["y"] for datum in data(figure.spec, "text")}
         assert places["HIGH"] < places["LOW"]
 
+    def test_one_scale_is_told_in_figures_and_several_in_counts(self):
+        one = drawn(study_rows())
+        assert one.title.endswith("on Empathy")
+        assert one.summary == (
+            "On Empathy the median pair of experts is at 0.40 (0.20 to 0.70 over 3 pairs), below 0.60. With the "
+            "experts' median: crowd 0.30 and gemini 0.61. Not defined for gpt."
+        )
+        scales = {KEY._replace(dimension=name): name.upper() for name in ("a", "b")}
+        rows = [*study_rows(dimension="a"), *expert_rows((None, 0.65, 0.65), dimension="b")]
+        both = drawn(rows, labels=labels_of(CAST, scales))
+        assert both.title.endswith("by scale")
+        assert both.summary == (
+            "Experts agree most on B (Warmth), where their median pair is at 0.65, and least on A (Warmth), at 0.40; "
+            "it is at or above 0.60 on 1 of 2 scales. Agreement with the experts' median is at least that of their "
+            "median pair for crowd on 0 of 1 scale and gemini on 1 of 1 scale. 2 figures cannot be given and are named "
+            "in words."
+        )
+
     def test_one_expert_is_no_benchmark_and_the_picture_says_so(self):
         figure = drawn([row("expert1", "gemini", 0.8)], [EXPERTS[0], MODELS[0]])
         check(figure)
         assert "No benchmark: no pair of experts" in said(figure.spec)
         assert "Not defined: gemini (fewer than two experts)" in said(figure.spec)
-        assert figure.summary.startswith(
-            "No pair of experts can be compared on the one scale, so there is no benchmark."
+        assert figure.summary == (
+            "No pair of experts can be compared on Empathy, so there is no benchmark. Not defined for gemini."
         )
 
     def test_without_models_the_experts_stand_alone(self):
@@ -127,7 +145,7 @@ class TestByScale:
         check(figure)
         assert drawn_values(figure.spec) == {"experts: median pair": 0.4}
         assert figure.summary == (
-            "On Empathy (Warmth) the median pair of experts is at 0.40; it is at or above 0.60 on 0 of 1 scale."
+            "On Empathy the median pair of experts is at 0.40 (0.20 to 0.70 over 3 pairs), below 0.60."
         )
 
     def test_all_undefined(self):
@@ -135,7 +153,7 @@ class TestByScale:
         check(figure)
         assert drawn_values(figure.spec) == {}
         assert "Not defined: every pair of experts and gemini (no variation)" in said(figure.spec)
-        assert "4 figures cannot be given" in figure.summary
+        assert figure.summary.endswith("so there is no benchmark. Not defined for gemini.")
         assert figure.rows[0][3:6] == ("not defined",) * 3
 
     def test_no_scale_at_all(self):
@@ -190,7 +208,7 @@ class TestByScale:
 
     def test_a_number_beside_the_threshold_shows_on_which_side_it_lies(self):
         figure = drawn(expert_rows((0.598, 0.598, 0.598)), EXPERTS)
-        assert "at 0.598; it is at or above 0.60 on 0 of 1 scale" in figure.summary
+        assert "at 0.598 (0.598 to 0.598 over 3 pairs), below 0.60." in figure.summary
 
     def test_the_other_convention_is_named(self):
         benchmarks = scale_benchmarks(study_rows(), CAST)
