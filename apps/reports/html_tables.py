@@ -47,7 +47,7 @@ class Cell:
 class Table:
     """A table: an id for its address within the page, its title, columns, rows, and sentences below.
 
-    texts: how many columns at the left are no figures.
+    texts: how many columns at the left are no figures. Raises ValueError where a row has not a cell for each column.
     """
 
     name: str
@@ -56,6 +56,10 @@ class Table:
     rows: Sequence[Sequence[str | Cell]]
     notes: Sequence[str] = ()
     texts: int = 1
+
+    def __post_init__(self) -> None:
+        if any(len(row) != len(self.columns) for row in self.rows):
+            raise ValueError(f"a row of {self.name} has not {len(self.columns)} cells")
 
 
 def data_table(content: ReportContent) -> Table:
@@ -167,12 +171,7 @@ def _group_table(content: ReportContent) -> Table:
         "Agreement of the raters of one kind among each other" if content.study else "Agreement of all raters",
         ("Scale", "Raters", *(title for _statistic, title in columns)),
         [
-            [
-                content.label_of(key),
-                content.place_of(key),
-                group,
-                *(_group_cell(found.get(name)) for name, _ in columns),
-            ]
+            [_scale_cell(content, key), group, *(_group_cell(found.get(name)) for name, _title in columns)]
             for (key, group), found in places.items()
         ],
         (

@@ -59,6 +59,10 @@ class LatexTable:
     rows: Sequence[Sequence[str]]
     notes: Sequence[str]
 
+    def __post_init__(self) -> None:
+        if any(len(row) != len(self.columns) for row in (self.head, *self.rows)):
+            raise ValueError(f"a row of {self.label} has not {len(self.columns)} cells")
+
 
 def escape(text: str) -> str:
     """Any text as LaTeX that prints it: specials escaped, white space and control characters as single spaces."""

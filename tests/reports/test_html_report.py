@@ -8,6 +8,7 @@ from apps.reliability.accounting import Account, RaterAccount, RaterUse
 from apps.reliability.notes import Note
 from apps.reports.contents import ReportContent, ReportOptions
 from apps.reports.html_report import html_of
+from apps.reports.html_tables import GROUP_COLUMNS, Table, figure_tables
 from tests.reports.made import content_of, file_tables, study_tables
 
 VOID = {"meta", "br", "link", "img", "input", "hr"}
@@ -93,6 +94,30 @@ def test_it_holds_figures_tables_methods_and_origins(content, html):
     assert content.agreement.data_hash in text
     assert content.command in text
     assert "1 not at all; 2; 3 somewhat" in text
+
+
+def test_every_figure_stands_under_its_name(content):
+    """The cells of both tables against the rows they are made from."""
+    by_place = {(row.dimension, row.statistic, row.a, row.b): row for row in content.rows}
+    kappa, _other, groups = figure_tables(content)
+    assert kappa.columns == ("Scale", "Experts among each other", "crowd", "gpt")
+    warmth = next(row for row in kappa.rows if row[0].text == "Warmth")
+    for column, name in ((2, "crowd"), (3, "gpt")):
+        row = by_place["warmth", "kappa_quadratic", "experts:median", name]
+        assert warmth[column].text.rstrip("*") == f"{row.value:.2f}"
+        assert warmth[column].lighter == (f"{row.ci_low:.2f} to {row.ci_high:.2f}", f"n {row.n_items}")
+    assert len(groups.rows) == 2
+    statistics = {title: statistic for statistic, title in GROUP_COLUMNS}
+    for cells in groups.rows:
+        dimension, group = cells[0].text.lower(), cells[1]
+        for title, cell in zip(groups.columns[2:], cells[2:], strict=True):
+            row = by_place[dimension, statistics[title], group, ""]
+            assert cell.text == ("not defined" if row.value is None else f"{row.value:.2f}".replace("-", "\u2212"))
+
+
+def test_a_row_without_a_cell_for_each_column_is_refused():
+    with pytest.raises(ValueError, match="a row of x has not 2 cells"):
+        Table("x", "X", ("a", "b"), [["1"]])
 
 
 def test_colours_follow_light_and_dark_and_paper(html):
