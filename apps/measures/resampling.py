@@ -6,11 +6,13 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from apps.measures.arrays import FloatArray
+from apps.measures.arrays import FloatArray, IntArray
 from apps.measures.patterns import Patterns
 
 # Cells (resamples x patterns) of weights held at a time: 16 MiB of float64.
 CHUNK_CELLS = 1 << 21
+# Cells of single draws held at a time: half a MiB.
+CACHED_CELLS = 1 << 16
 # Drawing an item costs about a twelfth of drawing a binomial count.
 ITEMS_PER_PATTERN = 12
 
@@ -59,9 +61,21 @@ def weight_chunks(patterns: Patterns, resamples: int, seed: int) -> Iterator[Flo
         if owner is None:
             yield rng.multinomial(n, shares, size=size).astype(np.float64)
         else:
-            drawn = owner[rng.integers(0, n, size=(size, n))]
-            drawn += np.arange(size, dtype=np.int64)[:, None] * p
-            yield np.bincount(drawn.ravel(), minlength=size * p).reshape(size, p).astype(np.float64)
+            yield _drawn_items(rng, owner, size, p)
+
+
+def _drawn_items(rng: np.random.Generator, owner: IntArray, size: int, p: int) -> FloatArray:
+    """Weights (size, p) of as many resamples of items, from the pattern of each item (n,)."""
+    n = owner.size
+    weights = np.empty((size, p))
+    # So few at a time that what is drawn stays in the processor's cache.
+    rows = max(1, CACHED_CELLS // n)
+    for start in range(0, size, rows):
+        some = min(rows, size - start)
+        drawn = owner[rng.integers(0, n, size=(some, n))]
+        drawn += np.arange(some, dtype=np.int64)[:, None] * p
+        weights[start : start + some] = np.bincount(drawn.ravel(), minlength=some * p).reshape(some, p)
+    return weights
 
 
 def pattern_weights(patterns: Patterns, resamples: int, seed: int) -> FloatArray:
