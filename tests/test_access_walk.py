@@ -8,7 +8,7 @@ from django.urls import reverse
 from apps.accounts.models import Role
 from apps.frameworks.models import Dimension
 from tests.conftest import make_user
-from tests.walking import Objects, Walker, add_person, dump, every_route, furnish, objects_of
+from tests.walking import NOBODYS, Objects, Walker, add_person, dump, every_route, furnish, objects_of
 
 METHODS = ["get", "post", "put", "patch", "delete"]
 ABSENT = {404, 405}
@@ -62,13 +62,12 @@ def payload(study) -> dict[str, object]:
 
 def mixed(route, own: Objects, foreign: Objects):
     """Addresses in which at least one object is another study's."""
-    kept = [name for name in own.values if name not in dict(route.parts).values()]
-    meanings = list(dict.fromkeys(meaning for _name, meaning in route.parts))
+    meanings = list(dict.fromkeys(meaning for _name, meaning in route.parts if meaning not in NOBODYS))
     for sides in itertools.product((own, foreign), repeat=len(meanings)):
         if all(side is own for side in sides):
             continue
         chosen = {meaning: side.values[meaning] for meaning, side in zip(meanings, sides, strict=True)}
-        yield from Objects(chosen | {name: [] for name in kept}).addresses(route)
+        yield from Objects(own.values | chosen).addresses(route)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -98,9 +97,10 @@ def test_an_owner_reaches_nothing_of_another_study_by_way_of_their_own(site, sig
     """The study in the address is Rosa's, and the invitation, member, block or upload is not."""
     grief, strangers = site
     own, foreign = objects_of(grief, rosa), objects_of(strangers, otto)
-    # Blocks are told apart by names that each study has for itself.
+    # Blocks and raters are told apart by names that each study has for itself.
     strangers.blocks.update(slug="theirs")
-    foreign.values["block"] = ["theirs"]
+    strangers.raters.filter(pk=strangers.raters.earliest("pk").pk).update(name="their rater")
+    foreign.values |= {"block": ["theirs"], "rater": ["their rater"]}
     walker, before, found = Walker(sign_in(rosa), keeps=True), dump(), []
     for route in every_route():
         if route.owned():

@@ -48,7 +48,10 @@ MEANINGS = {
     ("agreement", "block_slug"): "block",
     ("agreement", "framework_slug"): "used framework",
     ("agreement", "dimension_slug"): "dimension",
+    ("agreement", "file"): "scale figure",
+    ("agreement/figures", "file"): "agreement figure",
     ("agreement/raters", "name"): "rater",
+    ("agreement/profiles", "name"): "rater",
     ("rate", "pk"): "assignment",
     ("items", "pk"): "item",
     ("ratings/upload", "pk"): "rating upload",
@@ -71,8 +74,8 @@ MEANINGS = {
     ("password/reset", "uidb64"): "reset",
     ("password/reset", "token"): "reset",
 }
-# Frameworks are for everybody; tokens and links of mails are nobody's object.
-NOBODYS = {"framework", "version", "token", "reset"}
+# Frameworks and kinds of figures are for everybody; tokens and links of mails are nobody's object.
+NOBODYS = {"framework", "version", "token", "reset", "used framework", "dimension", "scale figure", "agreement figure"}
 PART = re.compile(r"<(?:\w+:)?(\w+)>")
 
 
@@ -157,6 +160,8 @@ def objects_of(study: Study, *people: User) -> Objects:
             "dimension": list(
                 Dimension.objects.filter(framework__blocks__study=study).values_list("slug", flat=True).distinct()
             ),
+            "agreement figure": ["benchmark.svg"],
+            "scale figure": ["use.svg"],
             "rater": list(study.raters.order_by("pk").values_list("name", flat=True)),
             "item": keys(Item.objects.filter(block__study=study)),
             "assignment": keys(Assignment.objects.filter(rater__study=study)),

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from apps.dashboard.views import agreement, agreement_rater, agreement_scale
+from apps.dashboard.views import agreement, agreement_drawings, agreement_rater, agreement_scale
 
 app_name = "agreement"
 urlpatterns = [
@@ -16,5 +16,22 @@ urlpatterns = [
         "<slug:slug>/agreement/<slug:block_slug>/<slug:framework_slug>/<slug:dimension_slug>/",
         agreement_scale.scale,
         name="scale",
+    ),
+    path(
+        "<slug:slug>/agreement/<slug:block_slug>/<slug:framework_slug>/<slug:dimension_slug>/<str:file>",
+        agreement_drawings.scale_figure,
+        name="scale-figure",
+    ),
+    path(
+        "<slug:slug>/agreement/profiles/<path:name>.svg",
+        agreement_drawings.rater_figure,
+        {"form": "svg"},
+        name="rater-svg",
+    ),
+    path(
+        "<slug:slug>/agreement/profiles/<path:name>.png",
+        agreement_drawings.rater_figure,
+        {"form": "png"},
+        name="rater-png",
     ),
 ]

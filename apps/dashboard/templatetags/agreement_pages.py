@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.dashboard.agreement.cells import STEPS, at_two_decimals
 from apps.dashboard.agreement.scale_parts import Among
-from apps.dashboard.agreement_words import GROUPS, STATISTICS, Words
+from apps.dashboard.agreement_words import GROUPS, STATISTICS
 from apps.measures.results import Result
 from apps.reliability.distributions import Distribution
 from apps.reliability.matrix import GROUP_NAMES, Kind
@@ -41,11 +41,6 @@ AMONG: dict[str, str | Promise] = {
     Among.EXPERTS_MODELS: _("experts and models"),
     Among.EXPERTS_CROWD: _("experts and crowd"),
 }
-
-
-@register.filter
-def block_title(words: Words, slug: str) -> str:
-    return words.block(slug)
 
 
 @register.filter

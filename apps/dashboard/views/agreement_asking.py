@@ -13,7 +13,7 @@ from apps.common.services.heartbeats import WORKER_SILENT_AFTER
 from apps.dashboard.agreement.query import Query, parse
 from apps.dashboard.agreement.results import IN_TWO_CONVENTIONS, other_convention
 from apps.dashboard.agreement_words import Words, chips_of, sentences_of
-from apps.dashboard.services.agreement import Choices, Standing, choices_of, standing_at_once
+from apps.dashboard.services.agreement import Choices, Standing, choices_of, standing_at_once, standing_of
 from apps.reliability.agreement import AgreementRow
 from apps.reliability.documents import INTERVALS
 from apps.reliability.matrix import TableKey
@@ -87,10 +87,14 @@ def answer_to_poll(asked: Asked) -> HttpResponse | None:
     return response
 
 
-def asked_of(request: PersonRequest, study: Study, own: Collection[str] = ()) -> Asked:
-    """`own`: parameters that only this page has, and reads itself."""
+def asked_of(request: PersonRequest, study: Study, own: Collection[str] = (), *, at_once: bool = False) -> Asked:
+    """`own`: parameters that only this page has, and reads itself. `at_once`: figures that were never computed are
+    computed now, where that takes but a moment."""
     choices = choices_of(study, request.GET.getlist("rater"))
     given = [(name, value) for name, values in request.GET.lists() for value in values if name not in own]
     query, faults = parse(given, choices.offer)
-    standing = standing_at_once(study, query.selection, by=request.user)
+    if at_once:
+        standing = standing_at_once(study, query.selection, by=request.user)
+    else:
+        standing = standing_of(study, query.selection)
     return Asked(request, study, choices, query, tuple(sentences_of(faults)), standing)

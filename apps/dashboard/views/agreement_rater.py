@@ -11,14 +11,24 @@ from django.views.decorators.http import require_safe
 from apps.accounts.access import PersonRequest
 from apps.common.htmx import render_page_or_partial
 from apps.dashboard.agreement.query import Query
-from apps.dashboard.agreement.rater_parts import RaterRows, Sort, listed_raters, rater_lines, retest_lines
+from apps.dashboard.agreement.rater_parts import (
+    RETESTS,
+    RaterLine,
+    RaterRows,
+    Sort,
+    listed_raters,
+    rater_lines,
+    retest_lines,
+)
 from apps.dashboard.agreement_access import study_in_sight
 from apps.dashboard.services.agreement_subjects import excluded_raters, exclusions_of, raters_named
 from apps.dashboard.views.agreement_asking import Asked, answer_to_poll, asked_of
 from apps.reliability.kept import UnreadableError
-from apps.reliability.labels import ScaleLabel
-from apps.reliability.matrix import GROUP_NAMES, RaterKey, TableKey
+from apps.reliability.matrix import GROUP_NAMES, RaterKey
 from apps.reliability.services.reading import SnapshotView
+from apps.reports.figures.labels import FigureLabels
+from apps.reports.figures.palettes import SCREEN
+from apps.reports.figures.profiles import rater_profile_figure
 from apps.studies.models import Rater, RaterKind
 
 LIST = "agreement/rater_list.html"
@@ -33,7 +43,7 @@ def raters(request: PersonRequest, slug: str) -> HttpResponse:
     study, hidden = study_in_sight(request, slug)
     if hidden:
         return hidden
-    asked = asked_of(request, study, OWN_PARAMETERS)
+    asked = asked_of(request, study, OWN_PARAMETERS, at_once=True)
     if polled := answer_to_poll(asked):
         return polled
     context = {**asked.context(), **_listed(asked)}
@@ -47,10 +57,10 @@ def rater(request: PersonRequest, slug: str, name: str) -> HttpResponse:
     study, hidden = study_in_sight(request, slug)
     if hidden:
         return hidden
-    asked = asked_of(request, study)
+    found = raters_named(study, [name]).get(name)
+    asked = asked_of(request, study, at_once=found is not None)
     if polled := answer_to_poll(asked):
         return polled
-    found = raters_named(study, [name]).get(name)
     context = {**asked.context(), "name": name, "rater": found, **_profile(asked, name)}
     if found is None and context["who"] is None:
         raise Http404
@@ -120,7 +130,11 @@ def _profile(asked: Asked, name: str) -> dict[str, Any]:
         place = next((number for number, one in enumerate(everybody) if one.name == name), None)
         if place is None:
             return nothing
-        return {"who": everybody[place], **_neighbours(everybody, place), **_figures(asked, asked.view, name)}
+        return {
+            "who": everybody[place],
+            **_neighbours(everybody, place),
+            **_figures(asked, asked.view, everybody[place]),
+        }
     except UnreadableError as problem:
         return nothing | {"unreadable": str(problem)}
 
@@ -134,24 +148,30 @@ def _neighbours(everybody: list[RaterKey], place: int) -> dict[str, Any]:
     }
 
 
-def _figures(asked: Asked, view: SnapshotView, name: str) -> dict[str, Any]:
+def _figures(asked: Asked, view: SnapshotView, who: RaterKey) -> dict[str, Any]:
+    lines = lines_of(asked, view, who.name)
+    where = {"block": asked.query.block, "framework": asked.query.framework}
+    rows = view.rows(convention=asked.query.convention, statistics=RETESTS, **where)
+    labels = FigureLabels.of(view.scales(), view.raters())
+    return {
+        "lines": lines,
+        "shows_experts": any(line.experts for line in lines),
+        "retests": retest_lines([line.scale for line in lines], RaterRows(who.name, rows)),
+        "rater_figure": rater_profile_figure(who, lines, labels, SCREEN) if lines else None,
+        "kinds": {one.name: one.kind.value for one in view.raters() if one.kind is not None},
+    }
+
+
+def lines_of(asked: Asked, view: SnapshotView, name: str) -> list[RaterLine]:
+    """The rater on each scale of the view. Raises UnreadableError."""
     query = asked.query
     where = {"block": query.block, "framework": query.framework}
-    statistics = {query.statistic, "bias", "retest_kappa_quadratic", "retest_mae"}
-    rows = RaterRows(name, view.rows(convention=query.convention, statistics=statistics, **where))
-    scales: dict[TableKey, ScaleLabel] = {scale.key: scale for scale in view.scales()}
-    lines = rater_lines(
+    return rater_lines(
         name,
         view.tables(**where),
-        scales,
-        rows,
+        {scale.key: scale for scale in view.scales()},
+        RaterRows(name, view.rows(convention=query.convention, statistics={query.statistic, "bias"}, **where)),
         RaterRows(name, asked.other_rows()),
         statistic=query.statistic,
         threshold=query.threshold,
     )
-    return {
-        "lines": lines,
-        "shows_experts": any(line.experts for line in lines),
-        "retests": retest_lines([line.scale for line in lines], rows),
-        "kinds": {one.name: one.kind.value for one in view.raters() if one.kind is not None},
-    }

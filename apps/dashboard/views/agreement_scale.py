@@ -1,7 +1,9 @@
 """One scale: what raters were asked, how they used it, who agrees with whom on it, and over what they differ."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
@@ -11,6 +13,7 @@ from django.views.decorators.http import require_safe
 
 from apps.accounts.access import PersonRequest
 from apps.common.htmx import render_page_or_partial
+from apps.dashboard.agreement.scale_drawings import ScaleDrawings
 from apps.dashboard.agreement.scale_page import scale_figures
 from apps.dashboard.agreement.scale_parts import (
     Among,
@@ -32,11 +35,15 @@ from apps.dashboard.services.agreement_subjects import (
     text_of_label,
 )
 from apps.dashboard.views.agreement_asking import Asked, answer_to_poll, asked_of
+from apps.frameworks.models import Dimension
 from apps.reliability.confusions import confusion_of
 from apps.reliability.kept import UnreadableError
 from apps.reliability.labels import PointLabel
 from apps.reliability.matrix import Kind, RaterKey, RatingTable, TableKey
 from apps.reliability.services.reading import SnapshotView
+from apps.reports.figures.heat_maps import SYMMETRIC
+from apps.reports.figures.labels import FigureLabels
+from apps.reports.figures.palettes import SCREEN
 
 PAGE = "agreement/scale.html"
 OWN_PARAMETERS = ("a", "b", "among")
@@ -60,24 +67,22 @@ def scale(request: PersonRequest, slug: str, block_slug: str, framework_slug: st
     if hidden:
         return hidden
     key = TableKey(block_slug, framework_slug, dimension_slug)
-    asked = asked_of(request, study, OWN_PARAMETERS)
+    dimension = dimension_of(study, key)
+    asked = asked_of(request, study, OWN_PARAMETERS, at_once=dimension is not None)
     if polled := answer_to_poll(asked):
         return polled
     part = request.htmx.target if request.htmx and request.htmx.target in _PARTS else ""
-    context = {**asked.context(), "key": key, "text": _text(asked, key), **_figures(asked, key, part)}
+    context = {**asked.context(), "key": key, "text": _text(asked, key, dimension), **_figures(asked, key, part)}
     return render_page_or_partial(request, PAGE, context, partial=part or "scale")
 
 
-def _text(asked: Asked, key: TableKey) -> ScaleText:
-    """In the study as it is, else in the figures; else there is no such scale (Http404)."""
-    dimension = dimension_of(asked.study, key)
+def _text(asked: Asked, key: TableKey, dimension: Dimension | None) -> ScaleText:
+    """Of the study as it is, else of the figures; else there is no such scale (Http404)."""
     if dimension is not None:
         return text_of_dimension(dimension)
-    try:
+    with suppress(KeyError):
         if asked.view is not None:
             return text_of_label(asked.view.scale(key))
-    except KeyError:
-        pass
     raise Http404
 
 
@@ -107,8 +112,12 @@ def _points(view: SnapshotView, table: RatingTable) -> list[PointLabel]:
 def _whole(asked: Asked, view: SnapshotView, table: RatingTable) -> dict[str, Any]:
     rows = view.rows(convention=asked.query.convention, **table.key._asdict())
     figures = scale_figures(table, rows, asked.other_rows(table.key), view.notes(), asked.query)
+    drawings = ScaleDrawings(table, rows, asked.query, FigureLabels.of(view.scales(), view.raters()), SCREEN)
     return {
         "figures": figures,
+        "benchmark_figure": drawings.benchmark(),
+        "use_figure": drawings.use(),
+        "draws_pairs": asked.query.statistic in SYMMETRIC,
         "kinds": {rater.name: rater.kind.value for rater in table.raters if rater.kind is not None},
     }
 
@@ -125,23 +134,32 @@ def _neighbours(view: SnapshotView, key: TableKey) -> dict[str, Any]:
 
 
 def _confusion(asked: Asked, table: RatingTable, points: list[PointLabel]) -> dict[str, Any]:
-    """Two raters of the table, named or the usual two."""
+    pair, problems = chosen_pair(asked.request, table)
+    context: dict[str, Any] = {"raters_by_kind": _by_kind(table), "confusion": None, "confusion_problems": problems}
+    if pair is None:
+        return context
+    context |= {"chosen_a": pair[0], "chosen_b": pair[1]}
+    if pair[0] == pair[1]:
+        problems.append(_("Choose two different raters: nobody is confused with themselves."))
+        return context
+    confusion = confusion_of(table, *pair)
+    rows = confusion_rows(confusion, points) if confusion.counts else []
+    named = urlencode([*asked.query.on_page(1).pairs(), ("a", pair[0]), ("b", pair[1])])
+    return context | {"confusion": confusion, "confusion_rows": rows, "confusion_query": named}
+
+
+def chosen_pair(request: PersonRequest, table: RatingTable) -> tuple[tuple[str, str] | None, list[str]]:
+    """The two raters of the table that `a` and `b` name, the usual ones for what is missing or unknown; and what of
+    them could not be followed. None where there are not two raters."""
     names = {rater.name for rater in table.raters}
     usual = usual_pair(table)
-    given = [asked.request.GET.get(side, "") for side in ("a", "b")]
-    problems = [
-        _("“%(name)s” rated nothing on this scale.") % {"name": name} for name in given if name not in {"", *names}
-    ]
-    context: dict[str, Any] = {"raters_by_kind": _by_kind(table), "confusion": None, "confusion_problems": problems}
+    given = [request.GET.get(side, "") for side in ("a", "b")]
+    unknown = [name for name in given if name not in {"", *names}]
+    problems = [_("“%(name)s” rated nothing on this scale.") % {"name": name} for name in unknown]
     if usual is None:
-        return context
+        return None, problems
     a, b = (name if name in names else usual[place] for place, name in enumerate(given))
-    if a == b:
-        problems.append(_("Choose two different raters: nobody is confused with themselves."))
-        return context | {"chosen_a": a, "chosen_b": b}
-    confusion = confusion_of(table, a, b)
-    rows = confusion_rows(confusion, points) if confusion.counts else []
-    return context | {"chosen_a": a, "chosen_b": b, "confusion": confusion, "confusion_rows": rows}
+    return (a, b), problems
 
 
 def _by_kind(table: RatingTable) -> list[tuple[Kind, list[RaterKey]]]:
