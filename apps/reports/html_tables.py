@@ -179,7 +179,7 @@ def _group_table(content: ReportContent) -> Table:
             intervals_text(content),
             undefined_text(used),
         ),
-        texts=3,
+        texts=2,
     )
 
 

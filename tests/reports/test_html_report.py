@@ -91,6 +91,7 @@ def test_it_holds_figures_tables_methods_and_origins(content, html):
     ):
         assert words in text
     assert "7 of 8" in text
+    assert "Cell(" not in text
     assert content.agreement.data_hash in text
     assert content.command in text
     assert "1 not at all; 2; 3 somewhat" in text
