@@ -151,13 +151,13 @@ def test_studies_come_in_pages_with_a_constant_number_of_queries(
     sign_in, rosa, grief, framework, django_assert_num_queries
 ):
     client = sign_in(rosa)
-    with django_assert_num_queries(16):
+    with django_assert_num_queries(17):
         ask(client, "my-data")
     dataset = make_dataset("more", owner=rosa, conversations=1)
     for number in range(30):
         study = make_study(f"s{number}", owner=rosa, dataset=dataset, frameworks=[framework], experts=0)
         join_as_rater(study=study, user=rosa, kind=RaterKind.EXPERT)
-    with django_assert_num_queries(16):
+    with django_assert_num_queries(17):
         assert "Page 1 of 2" in ask(client, "my-data").text
 
 

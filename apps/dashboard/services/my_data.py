@@ -52,6 +52,7 @@ def belongings_of(user: User) -> list[tuple[str, int]]:
         (_("Uploads of ratings"), user.rating_uploads.count()),
         (_("Saved mappings"), user.saved_mappings.count()),
         (_("Background work you started"), user.jobs.count()),
+        (_("Reports you asked for"), user.reports.count()),
         (_("Invitations you made"), user.invitations_made.count()),
         (
             _("Failed attempts to sign in with your address, kept for a week"),
