@@ -4,7 +4,6 @@ from datetime import timedelta
 import pytest
 from django.core.exceptions import PermissionDenied
 from django.db import connection, transaction
-from django.db.models import ProtectedError
 from django.utils import timezone
 
 from apps.common.models import Job, JobState
@@ -31,6 +30,7 @@ from apps.reliability.services.snapshots import (
     take_requested_snapshot,
     take_snapshot,
 )
+from apps.reports.models import StoredReport
 from apps.studies.models import Assignment, AssignmentState, Rater, RaterKind
 from apps.studies.services.exclusions import exclude
 from apps.studies.services.raters import add_rater
@@ -496,20 +496,17 @@ def test_the_latest_of_each_selection_stays_however_old(rated, strangers, rate):
     assert set(Snapshot.objects.all()) == set(kept)
 
 
-def test_what_something_holds_stays(rated, rate, monkeypatch):
-    """A report does; this app does not know of reports."""
+def test_what_a_report_was_made_from_stays(rated, rate, rosa):
     first = take_snapshot(study=rated, **QUICK)
+    job = Job.objects.create(kind="report.build", task="none", title="Report", owner=rosa)
+    report = StoredReport.objects.create(study=rated, snapshot=first, job=job, title="Report", created_by=rosa)
     rate(rated, {"expert1": [5, 2, 4]})
-    take_snapshot(study=rated, **QUICK)
     grown_old(first)
-
-    def refused(snapshot, *given, **named):
-        raise ProtectedError("held", {snapshot})
-
-    monkeypatch.setattr(Snapshot, "delete", refused)
-    assert forget_superseded(rated) == 0
-    monkeypatch.undo()
+    latest = take_snapshot(study=rated, **QUICK)
+    assert set(Snapshot.objects.all()) == {first, latest}
+    report.delete()
     assert forget_superseded(rated) == 1
+    assert list(Snapshot.objects.all()) == [latest]
 
 
 def test_a_request_outlives_its_snapshot(rated, rate, rosa):
