@@ -1,5 +1,7 @@
 """Every change after which a study's tables may be others is told by its mark."""
 
+import contextlib
+import random
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
@@ -21,6 +23,7 @@ from apps.studies.models import (
     AssignmentState,
     BlockFramework,
     BlockGroup,
+    Exclusion,
     Item,
     ItemRole,
     Rater,
@@ -29,9 +32,9 @@ from apps.studies.models import (
     StudyStatus,
 )
 from apps.studies.services.design import add_block
-from apps.studies.services.exclusions import exclude, revert
+from apps.studies.services.exclusions import ExclusionError, exclude, revert
 from apps.studies.services.raters import add_rater
-from apps.studies.services.reservations import lapse_expired, skip, submit, take_next
+from apps.studies.services.reservations import WorkRefused, hold, lapse_expired, skip, submit, take_next
 from apps.studies.services.settings import change_seed, change_settings
 from tests.conftest import make_dataset, make_framework
 
@@ -304,3 +307,43 @@ def test_queries_do_not_grow_with_the_study(rated, rate, django_assert_num_queri
         mark = mark_of(rated)
     with django_assert_num_queries(10):
         assert still_holds(mark, rated)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_whatever_happens_a_mark_that_holds_means_the_same_tables(rated, seed):
+    chance = random.Random(seed)
+
+    def anybody() -> Rater:
+        return chance.choice(list(rated.raters.order_by("pk")))
+
+    def exclude_somebody() -> None:
+        item = chance.choice([None, *rated.blocks.get().items.all()])
+        exclude(rater=anybody(), item=item, by=None)
+
+    def take_back() -> None:
+        if found := Exclusion.objects.in_force().first():
+            revert(exclusion=found, by=None)
+
+    def go_on(act: Callable[..., object], **given: object) -> None:
+        if assignment := chance.choice([None, *Assignment.objects.order_by("pk")]):
+            act(assignment=assignment, **given)
+
+    acts: list[Callable[[], object]] = [
+        lambda: write(rated, chance.choice([None, 1, 2, 3]), name=anybody().name, position=chance.randrange(3)),
+        lambda: take_next(rater=anybody()),
+        lambda: go_on(submit),
+        lambda: go_on(skip, reason="too sad"),
+        lambda: go_on(hold),
+        lambda: add_rater(study=rated, kind=chance.choice(RaterKind.values)),
+        exclude_somebody,
+        take_back,
+    ]
+    n_changes = 0
+    for _step in range(60):
+        mark, before = mark_of(rated), hashes(rated)
+        with contextlib.suppress(ExclusionError, WorkRefused):
+            chance.choice(acts)()
+        if hashes(rated) != before:
+            n_changes += 1
+            assert not still_holds(mark, rated)
+    assert n_changes > 5
