@@ -71,13 +71,7 @@ def test_one_drawing_is_shown_and_fits_its_place(open_page: OpenPage, rosa: User
     assert box is not None
     assert frame["x"] <= box["x"]
     assert box["x"] + box["width"] <= frame["x"] + frame["width"] + 1
-    smallest = (
-        drawing(page)
-        .locator("text")
-        .evaluate_all(
-            "texts => Math.min(...texts.map(text => parseFloat(text.getAttribute('font-size')) * text.getScreenCTM().a))"
-        )
-    )
+    sizes = drawing(page).locator("text").evaluate_all(SHOWN_SIZES)
     assert min(sizes) >= 10.5
     assert not scrolls_sideways(page)
     assert_accessible(page)
