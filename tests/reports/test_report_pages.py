@@ -309,6 +309,13 @@ def test_the_filter_of_the_agreement_page_is_taken_over(rated, sign_in, rosa):
     assert page.context["faults"] == []
 
 
+def test_the_page_of_agreement_leads_to_a_report_of_its_view(report, sign_in, rosa):
+    page = sign_in(rosa).get("/studies/grief/agreement/?block=main&convention=observed").text
+    link = next(part.split('"')[0] for part in page.split('href="') if part.startswith(NEW)).replace("&amp;", "&")
+    form = sign_in(rosa).get(link).context["form"]
+    assert (form["block"].value(), form["convention"].value()) == ("main", "observed")
+
+
 def test_what_the_address_asks_for_in_vain_is_said(rated, strangers, sign_in, rosa):
     query = "block=nowhere&group=experts&group=trees&meta.topic=loss&like="
     page = sign_in(rosa).get(f"{NEW}?{query}")
