@@ -118,6 +118,8 @@ def csv_pieces(ratings: Iterable[ExportedRating]) -> Iterator[bytes]:
 
 def json_line_pieces(ratings: Iterable[ExportedRating]) -> Iterator[bytes]:
     """UTF-8, one object a line."""
+    # Nothing to say yet; but a server sends the head of its answer with the first piece.
+    yield b""
     yield from _pieces(json.dumps(_plain(rating), ensure_ascii=False, allow_nan=False) + "\n" for rating in ratings)
 
 
