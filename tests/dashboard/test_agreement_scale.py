@@ -266,13 +266,18 @@ def test_the_matrix_never_reads_the_ratings_as_they_are(warm_computed, client):
     assert confusion_of(live, "expert1", "gpt").exact.value == 1
 
 
-def test_htmx_gets_the_matrix_alone_and_the_page_works_without(warm_computed, client):
-    address = f"{PAGE}?a=expert2&b=expert3&convention=observed"
-    part = client.get(address, headers={"HX-Request": "true", "HX-Target": "confusion"})
-    assert part.text.strip().startswith('<section id="confusion"')
-    assert "Disputed conversations" not in part.text
-    assert '<input type="hidden" name="convention" value="observed">' in part.text
-    assert part.text.strip() in client.get(address).text
+def test_htmx_gets_the_details_alone_and_the_page_works_without(warm_computed, client):
+    address = f"{PAGE}?a=expert2&b=expert3&among=crowd&convention=observed"
+    part = client.get(address, headers={"HX-Request": "true", "HX-Target": "details"})
+    assert part.text.strip().startswith('<div id="details"')
+    assert "Among each other" not in part.text
+    # Each form keeps what the other one chose.
+    matrix, disputes = part.text.split('id="disputes"')
+    for name, value in (("among", "crowd"), ("convention", "observed")):
+        assert f'<input type="hidden" name="{name}" value="{value}">' in matrix
+    for name, value in (("a", "expert2"), ("b", "expert3"), ("convention", "observed")):
+        assert f'<input type="hidden" name="{name}" value="{value}">' in disputes
+    assert words(part) in words(client.get(address))
 
 
 @pytest.mark.parametrize(
@@ -332,15 +337,14 @@ def test_disputes_between_experts_and_the_model(warm_computed, client):
     assert "−2.00 5.00 and 3.00" in row_with(page, "warm-talks-005")
 
 
-def test_disputes_are_paginated_and_htmx_gets_them_alone(warm, client, monkeypatch):
+def test_disputes_are_paginated(warm, client, monkeypatch):
     monkeypatch.setattr("apps.dashboard.views.agreement_scale.DISPUTES_ON_A_PAGE", 2)
     compute(warm)
     first, last = client.get(f"{PAGE}?among=experts"), client.get(f"{PAGE}?among=experts&page=3")
     assert disputed(first) == ["warm-talks-002", "warm-talks-004"]
     assert disputed(last) == ["warm-talks-003"]
-    part = client.get(f"{PAGE}?among=experts&page=2", headers={"HX-Request": "true", "HX-Target": "disputes"})
-    assert part.text.strip().startswith('<section id="disputes"')
-    assert "Among each other" not in part.text
+    part = client.get(f"{PAGE}?among=experts&page=2", headers={"HX-Request": "true", "HX-Target": "details"})
+    assert disputed(part) == ["warm-talks-005", "warm-talks-001"]
     assert "among=experts" in part.text
 
 
@@ -417,7 +421,7 @@ def queries(client, address, **headers) -> int:
     return len(captured)
 
 
-@pytest.mark.parametrize("target", ["", "confusion", "disputes"])
+@pytest.mark.parametrize("target", ["", "details"])
 def test_the_number_of_queries_does_not_grow(warm, client, target):
     headers = {"HX-Request": "true", "HX-Target": target} if target else {}
     compute(warm)

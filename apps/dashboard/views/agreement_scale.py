@@ -46,6 +46,7 @@ from apps.reports.figures.labels import FigureLabels
 from apps.reports.figures.palettes import SCREEN
 
 PAGE = "agreement/scale.html"
+DETAILS = "details"
 OWN_PARAMETERS = ("a", "b", "among")
 DISPUTES_ON_A_PAGE = 10
 
@@ -62,7 +63,7 @@ class DisputeRow:
 @require_safe
 @login_required
 def scale(request: PersonRequest, slug: str, block_slug: str, framework_slug: str, dimension_slug: str) -> HttpResponse:
-    """htmx asks for its parts `confusion` and `disputes`, each with its own parameters."""
+    """htmx asks for the part `details`, what depends on the parameters that only this page has."""
     study, hidden = study_in_sight(request, slug)
     if hidden:
         return hidden
@@ -71,9 +72,10 @@ def scale(request: PersonRequest, slug: str, block_slug: str, framework_slug: st
     asked = asked_of(request, study, OWN_PARAMETERS, at_once=dimension is not None)
     if polled := answer_to_poll(asked):
         return polled
-    part = request.htmx.target if request.htmx and request.htmx.target in _PARTS else ""
-    context = {**asked.context(), "key": key, "text": _text(asked, key, dimension), **_figures(asked, key, part)}
-    return render_page_or_partial(request, PAGE, context, partial=part or "scale")
+    only_details = bool(request.htmx) and request.htmx.target == DETAILS
+    figures = _figures(asked, key, only_details=only_details)
+    context = {**asked.context(), "key": key, "text": _text(asked, key, dimension), **figures}
+    return render_page_or_partial(request, PAGE, context, partial=DETAILS if only_details else "scale")
 
 
 def _text(asked: Asked, key: TableKey, dimension: Dimension | None) -> ScaleText:
@@ -86,19 +88,24 @@ def _text(asked: Asked, key: TableKey, dimension: Dimension | None) -> ScaleText
     raise Http404
 
 
-def _figures(asked: Asked, key: TableKey, part: str) -> dict[str, Any]:
-    """Of one part or of all of the page; `table` is None where there is nothing to show."""
+def _figures(asked: Asked, key: TableKey, *, only_details: bool) -> dict[str, Any]:
+    """Of the details or of all of the page; `table` is None where there is nothing to show."""
     if asked.view is None:
         return {"table": None}
     try:
         table = next(asked.view.tables(**key._asdict()), None)
         if table is None:
             return {"table": None}
-        context: dict[str, Any] = {"table": table, "points": _points(asked.view, table)}
-        for name, made in _PARTS.items():
-            if part in ("", name):
-                context |= made(asked, table, context["points"])
-        return context if part else {**context, **_whole(asked, asked.view, table), **_neighbours(asked.view, key)}
+        points = _points(asked.view, table)
+        details = {
+            "table": table,
+            "points": points,
+            **_confusion(asked, table, points),
+            **_disputes(asked, table, points),
+        }
+        if only_details:
+            return details
+        return {**details, **_whole(asked, asked.view, table), **_neighbours(asked.view, key)}
     except UnreadableError as problem:
         return {"table": None, "unreadable": str(problem)}
 
@@ -185,6 +192,3 @@ def _disputes(asked: Asked, table: RatingTable, points: list[PointLabel]) -> dic
         DisputeRow(one, named.get(one.item), tuple(zip(points, marks_of(table, one.row), strict=True))) for one in page
     ]
     return context | {"disputes": found, "page_obj": page, "dispute_rows": rows}
-
-
-_PARTS = {"confusion": _confusion, "disputes": _disputes}
