@@ -19,7 +19,7 @@ from django.utils import timezone
 
 from apps.annotation.models import Rating, RatingEvent
 from apps.corpus.models import Conversation, Dataset
-from apps.studies.models import Assignment, BlockFramework, Exclusion, Item, Study
+from apps.studies.models import Assignment, BlockFramework, Exclusion, Item, Rater, Study
 
 # An event of a transaction that is still open can be missed only where this many others were written after it and
 # before the transaction ends: seconds of nothing but writing, between the last rating of an import and its end.
@@ -98,9 +98,13 @@ def which_hold(marks: Sequence[Mark], study: Study) -> list[bool]:
 
 
 def _own(events: QuerySet[RatingEvent], study: Study) -> QuerySet[RatingEvent]:
-    """Those of the study's ratings. In a CASE, PostgreSQL looks each one up; of a join it would read every rating."""
-    rating = Rating.objects.filter(pk=OuterRef("rating"), rater__study=study)
-    return events.filter(Case(When(Exists(rating), then=True), default=False, output_field=BooleanField()))
+    """Those of the study's ratings."""
+    return events.filter(_told_by(Rating.objects.filter(pk=OuterRef("rating"), rater__study=study)))
+
+
+def _told_by(rows: QuerySet[Any]) -> Case:
+    """Whether there is such a row: looked up one by one. Of a join, the database would read everything of a study."""
+    return Case(When(Exists(rows), then=True), default=False, output_field=BooleanField())
 
 
 def _counts(events: QuerySet[RatingEvent], marks: Sequence[Mark]) -> dict[int, int]:
@@ -119,10 +123,11 @@ def _work(study: Study, sinces: Iterable[str]) -> dict[str, list[list[Any]]]:
     moments = {since: datetime.fromisoformat(since) for since in sorted(set(sinces))}
     facts: dict[str, Any] = {}
     for place, moment in enumerate(moments.values()):
-        lately = Q(updated_at__gt=moment)
-        facts |= {f"n{place}": Count("pk", lately), f"last{place}": Max("updated_at", filter=lately)}
-    rows = Assignment.objects.filter(rater__study=study, updated_at__gt=min(moments.values())).order_by("state")
-    found: list[Any] = list(rows.values("state").annotate(**facts))
+        since = Q(updated_at__gt=moment)
+        facts |= {f"n{place}": Count("pk", since), f"last{place}": Max("updated_at", filter=since)}
+    rater = Rater.objects.filter(pk=OuterRef("rater"), study=study)
+    lately = Assignment.objects.filter(_told_by(rater), updated_at__gt=min(moments.values())).order_by("state")
+    found: list[Any] = list(lately.values("state").annotate(**facts))
     return {
         since: [[row["state"], row[f"n{place}"], str(row[f"last{place}"])] for row in found if row[f"n{place}"]]
         for place, since in enumerate(moments)
