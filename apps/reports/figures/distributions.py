@@ -28,7 +28,7 @@ def distribution_figure(
     points = distributions[0].points if distributions else ()
     return Figure(
         name=name or slug_of("distribution", *key),
-        title=f"How each group uses the scale {scale}",
+        title=f"How the scale {scale} is used",
         caption=f"Share of the ratings at each point. {_points_in_words(key, points, labels)}".strip()
         + _between_in_words(distributions),
         summary=_summary(distributions, labels),

@@ -17,12 +17,13 @@ from django.utils.safestring import SafeString, mark_safe
 
 from apps.reports.figures.figure import Figure, Spec, slug_of
 from apps.reports.figures.palettes import MM, SCREEN
+from apps.reports.figures.tidying import tidied
 
 VEGA_LITE = "v6.4"
 KEEP_SECONDS = 24 * 60 * 60
 PAPER_DPI = 300
 # Raise it when the drawing of a spec changes.
-VERSION = 1
+VERSION = 2
 ROOT = re.compile(r"^<svg[^>]*>")
 # Vega writes the roles of its groups whatever it is told; without a name of their own they only confuse.
 ROLES = re.compile(r'(<g\b[^<>]*?) role="graphics-\w+" aria-roledescription="[^"]*"')
@@ -69,7 +70,7 @@ def svg_of(figure: Figure, *, narrow: bool = False, place: str = "") -> SafeStri
 
     `place` tells apart the ids of a figure that stands twice on a page. Raises ForkedError.
     """
-    drawn = _cached(figure, "svg", narrow, lambda: _engine.svg(figure.spec_of(narrow=narrow)))
+    drawn = _cached(figure, "svg", narrow, lambda: tidied(_engine.svg(figure.spec_of(narrow=narrow))))
     return mark_safe(_labelled(drawn, figure, narrow, place))  # noqa: S308 - Vega escapes texts, and so do we
 
 
