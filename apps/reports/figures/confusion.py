@@ -8,7 +8,7 @@ from apps.reliability.confusions import Confusion
 from apps.reliability.matrix import TableKey
 from apps.reports.figures import words
 from apps.reports.figures.canvas import Canvas, Text
-from apps.reports.figures.figure import Figure, Spec, WidthClass, slug_of
+from apps.reports.figures.figure import Figure, Spec, slug_of
 from apps.reports.figures.labels import FigureLabels
 from apps.reports.figures.legend import MARGIN
 from apps.reports.figures.palettes import Layout, Palette
@@ -34,7 +34,6 @@ def confusion_figure(
         numeric_columns=frozenset(range(1, len(points) + 2)),
         spec=_Grid(confusion, a, b, palette, palette.wide).spec(),
         narrow_spec=_Grid(confusion, a, b, palette, palette.narrow).spec(),
-        width_class=WidthClass.HALF,
         physical=palette.physical,
     )
 

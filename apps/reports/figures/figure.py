@@ -4,18 +4,10 @@ import hashlib
 import json
 import re
 from dataclasses import dataclass, field
-from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
 Spec = dict[str, Any]
-
-
-class WidthClass(StrEnum):
-    """How much room a figure asks for: the whole width, or about half of it."""
-
-    WIDE = "wide"
-    HALF = "half"
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,8 +17,8 @@ class Figure:
     name: a slug, which is its file name too. caption: how to read it. summary: what it shows, in plain sentences made
     from its numbers. columns, rows: the same as a table; a row has a text for each column. row_links: an address for
     each row, or nothing. spec: the picture at full width; narrow_spec: at the width of a phone or of one column.
-    size, narrow_size: width and height of the two in CSS pixels. physical: whether it is for a page of paper, and its
-    pixels stand for 1/96 inch.
+    physical: whether it is for a page of paper, and its pixels stand for 1/96 inch. numeric_columns: which columns
+    of the table hold numbers, from 0.
     """
 
     name: str
@@ -37,7 +29,6 @@ class Figure:
     rows: tuple[tuple[str, ...], ...]
     spec: Spec
     narrow_spec: Spec
-    width_class: WidthClass = WidthClass.WIDE
     physical: bool = False
     numeric_columns: frozenset[int] = field(default_factory=frozenset)
     row_links: tuple[str, ...] = ()
