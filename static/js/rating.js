@@ -136,7 +136,7 @@
 
   function showMissing() {
     const left = view.unanswered();
-    notice("missing", [element("p", { textContent: say("missingNotice") }), listOf(left)]);
+    notice("missing", [element("p", { textContent: say(left.length === 1 ? "missingOne" : "missingNotice") }), listOf(left)]);
     view.goTo(left[0]);
   }
 
@@ -148,7 +148,8 @@
       pending = act;
       goOnWithAct(saving.state().name);
     });
-    notice("drafts", [element("p", { textContent: say("draftNotice") }), listOf(saving.drafts()), element("div", { className: "actions" }, go)]);
+    const words = say(saving.drafts().length === 1 ? "draftOne" : "draftNotice");
+    notice("drafts", [element("p", { textContent: words }), listOf(saving.drafts()), element("div", { className: "actions" }, go)]);
   }
 
   function hasReason() {

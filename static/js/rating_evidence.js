@@ -78,9 +78,8 @@ AccordRating.evidence = (function () {
 
   function show(scale) {
     const list = read(scale);
-    const tool = scale.tool("evidence");
-    tool.querySelector("summary").textContent = list.length ? `${say("evidence")} (${list.length})` : say("evidence");
-    tool.querySelector(".quotes").replaceChildren(...list.map((one) => row(scale, one)));
+    scale.tool("evidence").querySelector("summary").textContent = list.length ? `${say("evidence")} (${list.length})` : say("evidence");
+    scale.toolBody("evidence").querySelector(".quotes").replaceChildren(...list.map((one) => row(scale, one)));
     mark();
   }
 
@@ -149,9 +148,8 @@ AccordRating.evidence = (function () {
     if (!scale?.evidence || useSelection(scale)) {
       return;
     }
-    const tool = scale.tool("evidence");
-    tool.open = true;
-    tool.querySelector("input").focus();
+    scale.tool("evidence").open = true;
+    scale.toolBody("evidence").querySelector("input").focus();
   }
 
   function start() {

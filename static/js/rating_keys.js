@@ -37,10 +37,9 @@ AccordRating.keys = (function () {
     }
     typed += character;
     const { points, radios } = view.current();
-    const isPoint = points.includes(typed);
-    if (!isPoint && !longerThan(typed).length) {
+    if (!points.includes(typed) && !longerThan(typed).length) {
       endNumber();
-      return announce(say("announceScale", { points: points.join(", ") }));
+      return view.showPoints();
     }
     if (!longerThan(typed).length) {
       return settleNumber();
@@ -77,11 +76,11 @@ AccordRating.keys = (function () {
   /* --- Acts --- */
 
   function openTool(name, selector) {
-    const tool = view.current().tool(name);
-    if (tool) {
-      tool.open = true;
-      tool.querySelector(selector).focus();
-      tool.scrollIntoView({ block: "nearest" });
+    const scale = view.current();
+    if (scale.tool(name)) {
+      scale.tool(name).open = true;
+      scale.toolBody(name).querySelector(selector).focus();
+      scale.toolBody(name).scrollIntoView({ block: "nearest" });
     }
   }
 
@@ -178,6 +177,7 @@ AccordRating.keys = (function () {
   }
 
   function onFreeKey(event) {
+    view.settleTap();
     if (event.key === "?") {
       event.preventDefault();
       show();
@@ -210,6 +210,11 @@ AccordRating.keys = (function () {
   function start() {
     document.addEventListener("keydown", onKey);
     document.addEventListener("pointerdown", settleNumber);
+    const cancel = document.getElementById("skip-cancel");
+    if (cancel) {
+      cancel.hidden = false;
+      cancel.addEventListener("click", () => close(cancel));
+    }
     const button = document.getElementById("show-keys");
     button.hidden = false;
     button.addEventListener("click", show);

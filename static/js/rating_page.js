@@ -39,6 +39,7 @@ window.AccordRating = (function () {
       evidence: card.querySelector(`[name="evidence-${pk}"]`),
       basedOn: card.querySelector(`[name="based-on-${pk}"]`),
       tool: (name) => card.querySelector(`[data-tool="${name}"]`),
+      toolBody: (name) => card.querySelector(`[data-tool-body="${name}"]`),
       value: () => radios.find((radio) => radio.checked)?.value || "",
       select: (value) => radios.forEach((radio) => (radio.checked = radio.value === value)),
     };

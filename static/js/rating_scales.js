@@ -6,8 +6,13 @@ AccordRating.view = (function () {
   const missing = document.getElementById("missing");
   const dots = document.getElementById("sheet-dots");
   const fold = document.getElementById("sheet-fold");
+  const TAP_PAUSE = 300; // ms in which a tapped answer is seen before the sheet moves on
+  const POINTS_SHOWN = 6000; // ms
   const listeners = [];
   let current = null;
+  let pointed = null; // the scale that is being clicked
+  let tapTimer = null;
+  let pointsTimer = null;
 
   const unanswered = () => scales.filter((scale) => !scale.value());
 
@@ -40,8 +45,8 @@ AccordRating.view = (function () {
   }
 
   /* The first scale without an answer after the current one, or else from the top. */
-  function nextMissing() {
-    const at = scales.indexOf(current);
+  function nextMissing(from = current) {
+    const at = scales.indexOf(from);
     return [...scales.slice(at + 1), ...scales.slice(0, at + 1)].find((scale) => !scale.value());
   }
 
@@ -53,6 +58,51 @@ AccordRating.view = (function () {
       goTo(current);
       announce(say("announceAll"));
     }
+  }
+
+  /* After a click or tap on an answer. The keys then belong to the next scale without one, as after a digit; but the
+     focus stays, and nothing scrolls under the pointer. A sheet shows one scale at a time, so it moves on. */
+  function passOn(scale) {
+    const next = nextMissing(scale);
+    clearTimeout(tapTimer);
+    tapTimer = null;
+    if (!next) {
+      setCurrent(scale);
+      announce(say("announceAll"));
+    } else if (isSheet()) {
+      setCurrent(scale);
+      tapTimer = setTimeout(settleTap, isCalm() ? 0 : TAP_PAUSE);
+    } else {
+      setCurrent(next);
+    }
+  }
+
+  /* The pause after a tap is over. */
+  function settleTap() {
+    if (tapTimer !== null) {
+      clearTimeout(tapTimer);
+      tapTimer = null;
+      goOn();
+      document.getElementById("sheet-body").scrollTop = 0;
+    }
+  }
+
+  const isSheet = () => document.getElementById("sheet-bar").offsetParent !== null;
+  const isCalm = () => window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+
+  /* Says at the current scale which points it has, to somebody who typed another. */
+  function showPoints() {
+    const words = say("announceScale", { points: current.points.join(", ") });
+    dropPoints();
+    current.card.append(element("p", { className: "scale-card__points", textContent: words }));
+    current.card.scrollIntoView({ block: "nearest" });
+    pointsTimer = setTimeout(dropPoints, POINTS_SHOWN);
+    announce(words);
+  }
+
+  function dropPoints() {
+    clearTimeout(pointsTimer);
+    form.querySelectorAll(".scale-card__points").forEach((note) => note.remove());
   }
 
   function reviewMissing() {
@@ -132,17 +182,36 @@ AccordRating.view = (function () {
     form.addEventListener("change", (event) => {
       const card = event.target.closest("[data-scale]");
       if (card && event.target.type === "radio") {
-        setCurrent(byPk.get(card.dataset.scale));
+        const scale = byPk.get(card.dataset.scale);
+        if (scale !== pointed) {
+          setCurrent(scale);
+        }
+        pointed = null;
+        dropPoints();
+        document.querySelectorAll("[data-told]").forEach((told) => told.remove());
         saving.change(card.dataset.scale);
         showProgress();
       }
     });
-    // Clicking once more on an answer that was refused tries it again: nothing changes then, so no change is told.
     form.addEventListener("click", (event) => {
-      const card = event.target.closest("[data-scale]");
-      if (card && event.target.type === "radio" && saving.track(card.dataset.scale).stopped?.why === "refused") {
-        saving.change(card.dataset.scale);
+      const scale = event.target.type === "radio" && byPk.get(event.target.closest("[data-scale]")?.dataset.scale);
+      if (!scale) {
+        return;
       }
+      // Clicking once more on an answer that was refused tries it again: nothing changes then, so no change is told.
+      if (saving.track(scale.pk).stopped?.why === "refused") {
+        saving.change(scale.pk);
+      }
+      pointed = null;
+      if (event.detail) { // arrow keys and the space bar click too, zero times
+        pointed = scale;
+        passOn(scale);
+      }
+    });
+    // Whoever touches the scales again within the pause decides for themselves.
+    region.addEventListener("pointerdown", () => {
+      clearTimeout(tapTimer);
+      tapTimer = null;
     });
     form.addEventListener("focusin", (event) => {
       const card = event.target.closest("[data-scale]");
@@ -183,7 +252,7 @@ AccordRating.view = (function () {
   }
 
   return {
-    start, goTo, goOn, step, choose, reviewMissing, unanswered, linkTo, showProgress, setCurrent,
+    start, goTo, goOn, step, choose, settleTap, showPoints, reviewMissing, unanswered, linkTo, showProgress, setCurrent,
     current: () => current,
     onCurrent: (listener) => listeners.push(listener),
   };

@@ -122,7 +122,7 @@ def test_owners_and_admins_who_rate_are_told_why_they_see_nothing(talk, grief, s
 
 def test_a_rater_sees_what_they_handed_in_once_discussion_is_open(open_talk, sign_in, emil):
     client = sign_in(emil)
-    assert "Item 1" in client.get(LIST).text
+    assert "Conversation 1" in client.get(LIST).text
     text = client.get(page_of(open_talk)).text
     assert "expert2" in text
     assert "DRAFT" not in text
@@ -135,10 +135,10 @@ def test_a_rater_does_not_see_an_item_they_have_not_handed_in(open_talk, grief, 
     client = sign_in(emil)
     response = client.get(page_of(open_talk))
     assert response.status_code == 403
-    assert "once you have handed it in yourself" in response.text
+    assert "once you have submitted it yourself" in response.text
     listed = client.get(LIST).text
     assert page_of(open_talk) not in listed
-    assert "handed in nothing yet" in listed
+    assert "submitted nothing yet" in listed
 
 
 def test_items_a_rater_was_never_given_are_not_there(open_talk, sign_in, emil):
@@ -399,12 +399,13 @@ def test_a_rater_goes_through_their_own_items_in_their_own_order(open_talk, grie
         Assignment.objects.create(rater=other, item=item, position=position, state=AssignmentState.SUBMITTED)
     client = sign_in(emil)
     assert [(row.item.pk, row.name) for row in client.get(LIST).context["rows"]] == [
-        (open_talk.pk, "Item 1"),
-        (first.pk, "Item 3"),
+        (open_talk.pk, "Conversation 1"),
+        (first.pk, "Conversation 3"),
     ]
     place = client.get(page_of(open_talk)).context["place"]
-    assert (place.name, place.number, place.previous, place.next) == ("Item 1", None, None, (first.pk, "Item 3"))
-    assert client.get(page_of(first)).context["place"].previous == (open_talk.pk, "Item 1")
+    assert (place.name, place.number, place.previous) == ("Conversation 1", None, None)
+    assert place.next == (first.pk, "Conversation 3")
+    assert client.get(page_of(first)).context["place"].previous == (open_talk.pk, "Conversation 1")
 
 
 def test_the_list_comes_in_pages_and_as_a_partial(open_talk, grief, sign_in, rosa):

@@ -50,10 +50,13 @@ def test_the_start_shows_what_a_rater_has_to_know(client, grief):
         "<strong>loss</strong>",
         "helpline@example.org",
         "expert1",
-        "0 of 3 items",
+        "0 of 3 conversations",
     ):
         assert words in text
-    assert ">Start<" in text
+    # Before what may be long, and after it.
+    assert text.count(">Start<") == 2
+    assert text.index(">Start<") < text.index("<em>All</em>") < text.rindex(">Start<")
+    assert "These conversations touch on</h2>" in text
     assert "expert2" not in text
 
 
@@ -116,7 +119,7 @@ def test_the_start_comes_in_pages_with_a_constant_number_of_queries(client, grie
     with django_assert_num_queries(15):
         text = client.get(address("start")).text
     assert "Page 1 of 2" in text
-    assert "Item 50" in client.get(address("start"), {"page": 2}).text
+    assert "Conversation 50" in client.get(address("start"), {"page": 2}).text
 
 
 # --- Next -------------------------------------------------------------------------------------------------------------
@@ -143,7 +146,7 @@ def test_without_work_next_leads_to_the_page_that_says_why_case_12(client, grief
         Assignment.objects.create(rater=other, item=item, position=position)
     response = client.post(address("next"), follow=True)
     assert response.redirect_chain[-1][0] == address("done")
-    assert "No work left for now: 3 items are in the hands of other raters" in response.text
+    assert "No work left for now: 3 conversations are in the hands of other raters" in response.text
     Assignment.objects.update(state=AssignmentState.SUBMITTED)
     assert "nothing left for you to rate" in client.get(address("done")).text
 
@@ -158,7 +161,7 @@ def test_the_end_says_what_was_done_and_what_is_still_open(client, seat, emil, g
     skipped = seat(emil, grief)
     skipped.form("skip", reason="broken")
     text = client.get(address("done")).text
-    for words in ("Thank you", "1 of 3 items", "1 skipped", "helpline@example.org", "There is more to rate"):
+    for words in ("Thank you", "1 of 3 conversations", "1 skipped", "helpline@example.org", "There is more to rate"):
         assert words in text
     assert skipped.url("item") in text
     assert done.url("item") not in text
@@ -170,7 +173,7 @@ def test_the_end_without_open_items_says_so(client, seat, emil, grief):
     for _ in range(3):
         seat(emil, grief).form("submit", 4, 2)
     text = client.get(address("done")).text
-    assert "whatever you took, you handed in" in text
+    assert "you submitted every conversation you were given" in text
     assert "nothing left for you to rate" in text
 
 

@@ -388,7 +388,7 @@ def test_the_form_is_not_handed_in_while_scales_are_missing(desk):
     response = desk.form("submit", 4)
     assert response.status_code == 422
     screen = response.context["screen"]
-    assert "Scale 2" in screen.alert
+    assert screen.alert == "Not submitted yet: one scale has no answer: Scale 2."
     assert [scale.dimension.label for scale in screen.missing] == ["Scale 2"]
     assert desk.values() == [4.0]
     assert desk.state == AssignmentState.IN_PROGRESS
@@ -569,15 +569,41 @@ def told_after(answer, client):
 
 def test_the_next_item_says_once_what_became_of_the_last(desk):
     told, page = told_after(desk.form("submit", 4, 2), desk.client)
-    assert told == ["The item is submitted."]
-    assert page.count("The item is submitted.") == 1
+    assert told == ["Conversation 1 of 3 is submitted. Here is the next one."]
+    assert page.count(told[0]) == 1
     following = Assignment.objects.exclude(pk=desk.assignment.pk).get()
-    assert "The item is submitted." not in desk.client.get(reverse("rating:item", args=["grief", following.pk])).text
+    assert "is submitted" not in desk.client.get(reverse("rating:item", args=["grief", following.pk])).text
+
+
+def test_after_the_last_one_no_next_one_is_spoken_of(seat, emil, grief):
+    for _ in range(3):
+        desk = seat(emil, grief)
+        answer = desk.form("submit", 4, 2)
+    told, _page = told_after(answer, desk.client)
+    assert told[-1] == "Conversation 3 of 3 is submitted."
+
+
+def test_by_script_it_is_told_without_asking_how_many_there_are(desk):
+    desk.form("save", 4, 2)
+    told, _page = told_after(desk.post("submit"), desk.client)
+    assert told == ["Conversation 1 is submitted. Here is the next one."]
+
+
+def test_submit_again_is_offered_only_where_it_does_something(desk):
+    assert ">Submit</button>" in desk.get().text
+    desk.form("submit", 4, 2)
+    page = desk.get().text
+    assert "no need to submit it again" in page
+    assert 'value="submit"' not in page
+    Assignment.objects.filter(pk=desk.assignment.pk).update(state=AssignmentState.SURPLUS)
+    page = desk.get().text
+    assert "Submit again takes it" in page
+    assert ">Submit again</button>" in page
 
 
 def test_whoever_skips_is_told_where_the_item_stays(desk):
     told, _page = told_after(desk.post("skip", {"reason": "broken"}), desk.client)
-    assert told == ["The item is skipped. It stays in your list of items."]
+    assert told == ["Conversation 1 is skipped. It stays in your list. Here is the next one."]
 
 
 def test_skip_by_script_answers_in_json(desk):

@@ -44,13 +44,13 @@ def test_a_new_person_comes_from_the_owners_link_to_the_first_item(open_page, ro
     expect(page).to_have_url(re.compile("/studies/grief/rate/$"))
     expect(page.get_by_text("Welcome. You take part in “Grief” now.")).to_be_visible()
     assert grief.raters.get(user=User.objects.get(email="nina@example.org")).name == "expert4"
-    expect(page.get_by_role("button", name="Start")).to_be_visible()
+    expect(page.get_by_role("button", name="Start").first).to_be_in_viewport()
 
     # The same from the front page.
     page.goto("/")
-    expect(page.get_by_text("0 of 3 items handed in")).to_be_visible()
+    expect(page.get_by_text("0 of 3 conversations submitted")).to_be_visible()
     page.get_by_role("link", name="Read the instructions and start").click()
-    page.get_by_role("button", name="Start").click()
+    page.get_by_role("button", name="Start").first.click()
     expect(page.get_by_text("I lost letter")).to_be_visible()
 
     # The owner sees who used it; the link is dead for everybody else.

@@ -100,6 +100,76 @@ def test_a_digit_that_is_no_point_rates_nothing(open_page, rosa, emil):
     expect(current(page)).to_contain_text("1. Scale 1")
 
 
+def test_which_points_there_are_is_said_at_the_scale_and_the_next_digit_is_still_its(open_page, rosa, emil):
+    page = open_page(emil)
+    assignment = open_item(page, small_study(rosa, emil, low=0, high=2), emil)
+    page.keyboard.press("7")
+    expect(current(page).get_by_text("This scale has the points 0, 1, 2.")).to_be_visible()
+    page.keyboard.press("1")
+    expect(page.locator(".scale-card").get_by_text("This scale has the points")).to_have_count(0)
+    page.keyboard.press("8")
+    expect(page.locator(".scale-card").nth(1).get_by_text("This scale has the points 0, 1, 2.")).to_be_visible()
+    page.keyboard.press("2")
+    expect_saved(page)
+    assert values_of(assignment) == [1, 2]
+
+
+def test_what_is_said_of_the_points_goes_by_itself(open_page, rosa, emil):
+    page = open_page(emil)
+    page.clock.install()
+    open_item(page, small_study(rosa, emil, low=0, high=2), emil)
+    page.keyboard.press("7")
+    expect(current(page).get_by_text("This scale has the points")).to_be_visible()
+    page.clock.run_for(10_000)
+    expect(current(page).get_by_text("This scale has the points")).to_have_count(0)
+
+
+def point(page: Page, scale: int, value: int):
+    return page.locator(".scale-card").nth(scale).locator(f"input[value='{value}']")
+
+
+def test_after_a_click_the_digits_are_the_next_scales_and_nothing_moves(open_page, rosa, emil):
+    page = open_page(emil)
+    assignment = open_item(page, small_study(rosa, emil, low=1, high=5, dimensions=3), emil)
+    before = point(page, 0, 3).bounding_box()
+    point(page, 0, 3).click()
+    expect(current(page)).to_contain_text("2. Scale 2")
+    assert point(page, 0, 3).bounding_box() == before
+    expect(page.locator(":focus")).to_have_value("3")
+    page.keyboard.press("5")
+    page.keyboard.press("4")
+    expect_saved(page)
+    assert values_of(assignment) == [3, 5, 4]
+
+
+def test_clicks_and_arrow_keys_on_a_clicked_scale_still_change_it(open_page, rosa, emil):
+    page = open_page(emil)
+    assignment = open_item(page, small_study(rosa, emil, low=1, high=5), emil)
+    for value in [5, 4, 5, 4, 5]:
+        point(page, 0, value).click()
+    page.keyboard.press("ArrowLeft")
+    expect(current(page)).to_contain_text("1. Scale 1")
+    expect_saved(page)
+    assert values_of(assignment) == [4]
+    assert list(RatingEvent.objects.values_list("value", flat=True)) == [5, 4, 5, 4, 5, 4]
+    page.keyboard.press("2")
+    page.keyboard.press("3")
+    expect_saved(page)
+    assert values_of(assignment) == [2, 3]
+
+
+def test_a_click_on_the_answer_that_stands_hands_the_digits_on_too(open_page, rosa, emil):
+    page = open_page(emil)
+    assignment = open_item(page, small_study(rosa, emil, low=1, high=5), emil)
+    point(page, 0, 3).click()
+    point(page, 0, 3).click()
+    page.keyboard.press("5")
+    expect_saved(page)
+    assert values_of(assignment) == [3, 5]
+    point(page, 0, 3).click()  # every scale has an answer: it is this one's turn
+    expect(current(page)).to_contain_text("1. Scale 1")
+
+
 def test_ten_is_typed_in_one_go_and_one_waits_a_moment(open_page, rosa, emil):
     page = open_page(emil)
     assignment = open_item(page, small_study(rosa, emil, low=0, high=10, dimensions=4), emil)
@@ -274,6 +344,23 @@ def test_skipping_asks_for_a_reason_and_goes_on(open_page, emil, listening):
     assert values_of(assignment) == [2]
 
 
+def test_skipping_can_be_called_off_where_it_was_begun(open_page, emil, listening):
+    page = open_page(emil)
+    open_item(page, listening, emil)
+    page.locator("#skip summary").click()
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.get_by_role("button", name="Skip this conversation")).to_be_hidden()
+    expect(page.locator("#skip summary")).to_be_focused()
+
+
+def test_one_scale_that_is_missing_is_one(open_page, emil, listening):
+    page = open_page(emil)
+    open_item(page, listening, emil)
+    for key in [*ANSWERS[:20], "Control+Enter"]:
+        page.keyboard.press(key)
+    expect(page.get_by_role("alert")).to_contain_text("Not submitted: one scale has no answer yet.")
+
+
 def test_a_flag_is_set_and_taken_away(open_page, emil, listening):
     page = open_page(emil)
     assignment = open_item(page, listening, emil)
@@ -303,10 +390,13 @@ def test_the_way_back_and_forth_between_items(open_page, rosa, emil):
     page.keyboard.press("3")
     page.keyboard.press("Control+Enter")
     expect(page).not_to_have_url(re.compile(address_of(first)))
-    expect(page.get_by_text("The item is submitted.")).to_be_visible()
+    expect(page.get_by_text("Conversation 1 of 3 is submitted. Here is the next one.")).to_be_visible()
+    page.keyboard.press("2")
+    expect(page.get_by_text("is submitted. Here is")).to_have_count(0)
     page.get_by_role("button", name="Previous").click()
     expect(page).to_have_url(re.compile(address_of(first)))
-    expect(page.get_by_text("You have submitted this item.")).to_be_visible()
+    expect(page.get_by_text("You have submitted this conversation.")).to_be_visible()
+    expect(page.get_by_role("button", name="Submit")).to_have_count(0)
     page.keyboard.press("5")
     expect_saved(page)
     page.get_by_role("button", name="Next").click()

@@ -156,26 +156,80 @@ def test_on_a_phone_the_scales_are_a_sheet_with_one_scale_at_a_time(open_page, e
     expect(page.locator("#sheet-place")).to_have_text("1 of 21 · Empathetic Dialogues")
     for number, answer in enumerate(ANSWERS):
         shown.locator(f"input[type=radio][value='{answer}']").tap()
-        expect(shown).to_contain_text(f"{number + 1}. ")  # it stays: a slip can be put right
-        if number < 20:
-            page.get_by_role("button", name="Next scale").tap()
+        # It moves on by itself, after a moment in which the answer is seen.
+        expect(shown).to_contain_text(f"{min(number + 2, 21)}. ")
     expect(page.locator("#sheet-place")).to_have_text("21 of 21 · Lend an Ear")
     expect(page.locator("#sheet-dots .is-done")).to_have_count(21)
     conversation = page.locator("#conversation")
     height = conversation.bounding_box()["height"]
     assert height > 200
-    page.get_by_role("button", name="Fold").tap()
+    page.get_by_role("button", name="Hide scales").tap()
     expect(shown).to_have_count(0)
     assert conversation.bounding_box()["height"] > height
     conversation.evaluate("(pane) => pane.scrollTo(0, 1e6)")
     expect(page.locator(".turn__text").last).to_be_in_viewport()
-    page.get_by_role("button", name="Open").tap()
+    page.get_by_role("button", name="Show scales").tap()
     page.get_by_role("button", name="Previous scale").tap()
     expect(shown).to_contain_text("20. Self-oriented")
     expect_saved(page)
     page.get_by_role("button", name="Submit").tap()
     expect(page).not_to_have_url(re.compile(address_of(assignment)))
     assert values_of(assignment) == [float(digit) for digit in ANSWERS]
+
+
+def test_on_a_phone_a_tap_is_seen_before_the_sheet_moves_on_and_leads_back(open_page, emil, listening):
+    page = open_page(emil, viewport=PHONE, has_touch=True, is_mobile=True)
+    page.clock.install()
+    assignment = open_item(page, listening, emil)
+    page.clock.pause_at("2100-01-01")
+    shown = page.locator(".scale-card").locator("visible=true")
+    for answer in "31":
+        shown.locator(f"input[type=radio][value='{answer}']").tap()
+        expect(shown).to_contain_text("1. Empathy")
+    page.clock.run_for(400)
+    expect(shown).to_contain_text("2. Relevance")
+    page.get_by_role("button", name="Previous scale").tap()
+    expect(shown).to_contain_text("1. Empathy")
+    shown.locator("input[type=radio][value='2']").tap()
+    page.get_by_role("button", name="Next scale").tap()  # within the pause: it is one step, not two
+    page.clock.run_for(400)
+    expect(shown).to_contain_text("2. Relevance")
+    page.clock.resume()
+    expect_saved(page)
+    assert values_of(assignment) == [2]
+
+
+def test_who_wants_little_motion_waits_for_none(open_page, emil, listening):
+    page = open_page(emil, viewport=PHONE, has_touch=True, is_mobile=True, reduced_motion="reduce")
+    page.clock.install()
+    open_item(page, listening, emil)
+    page.clock.pause_at("2100-01-01")
+    page.locator(".scale-card").locator("visible=true").locator("input[value='3']").tap()
+    page.clock.run_for(1)
+    expect(page.locator(".scale-card").locator("visible=true")).to_contain_text("2. Relevance")
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desk", "phone"])
+def test_opening_a_tool_brings_none_of_the_others_under_the_pointer(open_page, emil, listening, size):
+    page = open_page(emil, viewport=size)
+    open_item(page, listening, emil)
+    tools = page.locator(".scale-card").first.locator(".tool summary")
+
+    def places():
+        """Where each stands beside the first one. The sheet of a phone may grow upwards as a whole."""
+        boxes = [tool.bounding_box() for tool in tools.all()]
+        return [(box["x"], box["y"] - boxes[0]["y"]) for box in boxes]
+
+    before = places()
+    for tool in tools.all():
+        where = tool.bounding_box()
+        tool.click()
+        assert places() == before
+        under = page.evaluate(
+            "([x, y]) => document.elementFromPoint(x, y).closest('summary')?.textContent",
+            [where["x"] + where["width"] / 2, where["y"] + where["height"] / 2],
+        )
+        assert under in (None, tool.inner_text())
 
 
 def rate_plainly(page: Page) -> None:

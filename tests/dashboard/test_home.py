@@ -116,7 +116,7 @@ def hand_in(rater, number, state=AssignmentState.SUBMITTED):
 
 def test_a_rater_who_has_not_begun_is_led_to_the_instructions(sign_in, emil, grief):
     page = sign_in(emil).get("/")
-    assert '<span class="number">0</span> of <span class="number">3</span> items handed in' in page.text
+    assert '<span class="number">0</span> of <span class="number">3</span> conversations submitted' in page.text
     assert f'href="{reverse("rating:start", args=["grief"])}"' in page.text
     assert "Continue" not in page.text
 
@@ -124,7 +124,7 @@ def test_a_rater_who_has_not_begun_is_led_to_the_instructions(sign_in, emil, gri
 def test_a_rater_continues_with_one_click(sign_in, emil, grief):
     hand_in(grief.raters.get(user=emil), 1)
     page = sign_in(emil).get("/")
-    assert '<span class="number">1</span> of <span class="number">3</span> items handed in' in page.text
+    assert '<span class="number">1</span> of <span class="number">3</span> conversations submitted' in page.text
     assert f'<form method="post" action="{reverse("rating:next", args=["grief"])}">' in page.text
 
 
@@ -139,7 +139,7 @@ def test_where_raters_share_the_items_no_total_is_claimed(sign_in, emil, grief):
     BlockGroup.objects.update(overlap=2)
     hand_in(grief.raters.get(user=emil), 1)
     page = sign_in(emil).get("/")
-    assert '<span class="number">1</span> item handed in' in page.text
+    assert '<span class="number">1</span> conversation submitted' in page.text
     assert "Continue" in page.text
 
 

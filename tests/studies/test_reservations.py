@@ -242,7 +242,7 @@ def test_a_skipped_item_that_others_took_is_refused(shared, first, second):
 def test_handed_in_work_cannot_be_skipped(grief, first):
     assignment = take(first)
     submit(assignment=assignment)
-    with pytest.raises(WorkRefused, match="handed in already"):
+    with pytest.raises(WorkRefused, match="submitted already"):
         skip(assignment=again(assignment), reason="late")
     assert state_of(assignment) == AssignmentState.SUBMITTED
 

@@ -45,7 +45,7 @@ def name_of(*, sight: Sight, item: Item) -> str:
     """The conversation's title or id; for a rater, whom these may tell too much, the number on their start page."""
     if sight.is_whole:
         return str(item.conversation)
-    return gettext("Item %(number)d") % {"number": item.own_position + 1}  # type: ignore[attr-defined]
+    return gettext("Conversation %(number)d") % {"number": item.own_position + 1}  # type: ignore[attr-defined]
 
 
 def rows_of(*, sight: Sight, items: Sequence[Item]) -> list[ItemRow]:

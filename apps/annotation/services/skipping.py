@@ -35,5 +35,5 @@ def reason_given(*, key: str, words: str) -> str:
     usual = "" if key == OTHER else dict(skip_reasons()).get(key, "")
     reason = ": ".join(part for part in (usual, words) if part)
     if not reason:
-        raise ReasonMissing(gettext("Say why you skip this item: choose a reason, or write one."))
+        raise ReasonMissing(gettext("Say why you skip this conversation: choose a reason, or write one."))
     return reason

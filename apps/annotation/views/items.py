@@ -91,7 +91,9 @@ def _hidden(request: PersonRequest, study: Study) -> HttpResponse:
             "You rate in this study, so its ratings are hidden from you until discussion is open or you give up rating."
         )
     elif study.discussion_open:
-        words = gettext("Discussion is open: you see how others rated an item once you have handed it in yourself.")
+        words = gettext(
+            "Discussion is open: you see how others rated a conversation once you have submitted it yourself."
+        )
     else:
         words = gettext(
             "Ratings are hidden from you until discussion is open: nobody who rates sees another rater's answers."

@@ -10,7 +10,7 @@ from django.contrib import messages
 from django.http import Http404, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_http_methods, require_POST
 
@@ -114,8 +114,10 @@ def submit(request: PersonRequest, slug: str, pk: int) -> HttpResponse:
 
 def forward(assignment: Assignment) -> HttpResponseRedirect:
     """To the rater's next item, or to the page that says there is none."""
-    slug = assignment.rater.study.slug
-    following = reservations.take_next(rater=assignment.rater)
+    return _forward_to(assignment.rater.study.slug, reservations.take_next(rater=assignment.rater))
+
+
+def _forward_to(slug: str, following: Assignment | None) -> HttpResponseRedirect:
     return redirect("rating:done", slug) if following is None else redirect("rating:item", slug, following.pk)
 
 
@@ -139,7 +141,7 @@ def _act(request: PersonRequest, assignment: Assignment) -> HttpResponse:
         return _show(request, screen, status=422 if screen.is_editable else 403)
     action = request.POST.get("action", "save")
     if action == "submit":
-        return _submit(request, assignment)
+        return _submit(request, assignment, screen)
     if action == "skip":
         return _skip(request, assignment)
     if action == "flag":
@@ -157,12 +159,17 @@ def _go(screen: Screen, assignment: Assignment, action: str) -> HttpResponse:
     return redirect("rating:item", slug, (neighbour or assignment).pk)
 
 
-def _submit(request: PersonRequest, assignment: Assignment) -> HttpResponse:
+def _submit(request: PersonRequest, assignment: Assignment, screen: Screen | None = None) -> HttpResponse:
+    """`screen`: as the form was just saved. It knows how many conversations there are; nobody is asked again."""
     if not is_complete(assignment=assignment):
         return _show_missing(request, assignment)
     try:
         reservations.submit(assignment=assignment)
-        return _moved_on(request, assignment, gettext("The item is submitted."))
+        total = screen.place.total if screen else None
+        told = {"number": assignment.position + 1, "total": total}
+        if total is None:
+            return _moved_on(request, assignment, gettext("Conversation %(number)d is submitted.") % told)
+        return _moved_on(request, assignment, gettext("Conversation %(number)d of %(total)d is submitted.") % told)
     except WorkRefused as refusal:
         return _refused(request, assignment, refusal)
 
@@ -171,7 +178,8 @@ def _skip(request: PersonRequest, assignment: Assignment) -> HttpResponse:
     key, words = request.POST.get("reason", ""), request.POST.get("reason-words", "")
     try:
         reservations.skip(assignment=assignment, reason=reason_given(key=key, words=words))
-        return _moved_on(request, assignment, gettext("The item is skipped. It stays in your list of items."))
+        told = gettext("Conversation %(number)d is skipped. It stays in your list.")
+        return _moved_on(request, assignment, told % {"number": assignment.position + 1})
     except WorkRefused as refusal:
         return _refused(request, assignment, refusal)
     except ReasonMissing as problem:
@@ -183,8 +191,9 @@ def _skip(request: PersonRequest, assignment: Assignment) -> HttpResponse:
 
 
 def _moved_on(request: PersonRequest, assignment: Assignment, told: str) -> HttpResponse:
-    response = forward(assignment)
-    messages.success(request, told)
+    following = reservations.take_next(rater=assignment.rater)
+    response = _forward_to(assignment.rater.study.slug, following)
+    messages.success(request, told if following is None else f"{told} {gettext('Here is the next one.')}")
     if wants_json(request):
         return JsonResponse({"state": assignment.state, "url": response.headers["Location"]})
     return response
@@ -193,9 +202,11 @@ def _moved_on(request: PersonRequest, assignment: Assignment, told: str) -> Http
 def _show_missing(request: PersonRequest, assignment: Assignment) -> HttpResponse:
     screen = _screen(assignment)
     scales = [{"dimension": scale.dimension.pk, "label": scale.dimension.label} for scale in screen.missing]
-    screen.alert = gettext("Not submitted yet: these scales have no answer: %(scales)s.") % {
-        "scales": ", ".join(scale.dimension.label for scale in screen.missing)
-    }
+    screen.alert = ngettext(
+        "Not submitted yet: one scale has no answer: %(scales)s.",
+        "Not submitted yet: these scales have no answer: %(scales)s.",
+        len(scales),
+    ) % {"scales": ", ".join(scale.dimension.label for scale in screen.missing)}
     if wants_json(request):
         return JsonResponse({"state": "missing", "message": screen.alert, "missing": scales}, status=422)
     return _show(request, screen, status=422)

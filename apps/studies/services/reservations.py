@@ -139,7 +139,7 @@ def skip(*, assignment: Assignment, reason: str) -> None:
     check_open(assignment.rater)
     state = Assignment.objects.select_for_update().values_list("state", flat=True).get(pk=assignment.pk)
     if state in FINISHED_STATES:
-        raise WorkRefused(gettext("This item was handed in already. You can still change your answers."))
+        raise WorkRefused(gettext("This conversation was submitted already. You can still change your answers."))
     _change(assignment, state=AssignmentState.SKIPPED, reserved_until=None, skip_reason=reason)
 
 
@@ -288,4 +288,4 @@ def _left() -> str:
 
 
 def _full() -> str:
-    return gettext("Other raters have taken this item meanwhile: there is no place left for it.")
+    return gettext("Other raters have taken this conversation meanwhile: there is no place left for it.")
