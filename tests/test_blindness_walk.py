@@ -13,6 +13,7 @@ import pytest
 from apps.accounts.models import User
 from apps.annotation.models import Draw, Evidence, Rating, RatingEvent
 from apps.frameworks.models import Dimension
+from apps.reliability.services.snapshots import take_snapshot
 from apps.studies.models import Assignment, MemberRole, Rater, RaterKind, Study
 from tests.conftest import make_user
 from tests.walking import Answer, Objects, Route, Walker, add_person, every_route, furnish, objects_of, said
@@ -50,12 +51,19 @@ def site(grief, strangers, rosa, emil, ada, otto, monkeypatch) -> Site:
     add_person(strangers, ada, "expert10")
     furnish(grief, rosa)
     furnish(strangers, otto)
+    compute_agreements()
     people = {"emil": emil, "rosa": rosa, "rita": rita, "ada": ada, "ruth": ruth}
     objects = objects_of(grief, rosa, emil, rita, ada).sampled(2) | objects_of(strangers, otto).sampled(1)
     # One item of every rater of the study, so one's own and all others'; and one of elsewhere.
     first = {row.rater_id: row.pk for row in Assignment.objects.filter(rater__study=grief).order_by("-pk")}
     objects.values["assignment"] = [*first.values(), Assignment.objects.filter(rater__study=strangers).first().pk]
     return Site(grief, people, objects)
+
+
+def compute_agreements() -> None:
+    """So that there are figures which a page might show."""
+    for study in Study.objects.all():
+        take_snapshot(study=study)
 
 
 def change_others(person: User) -> None:
@@ -73,6 +81,7 @@ def change_others(person: User) -> None:
         Rating.objects.filter(pk=rating.pk).update(**changed)
         RatingEvent.objects.filter(rating=rating).update(**changed)
         Draw.objects.filter(rating=rating).update(value=value, rationale=f"{MARKER} rationale")
+    compute_agreements()
 
 
 def readings(walker: Walker, site: Site) -> Iterator[tuple[str, Answer]]:

@@ -12,6 +12,7 @@ from apps.annotation.services.uploads import receive_upload
 from apps.common.models import Job
 from apps.corpus.models import Conversation, ConversationUpload, Dataset, SavedMapping, Turn
 from apps.frameworks.models import Dimension, Framework, ScalePoint
+from apps.reliability.services.snapshots import take_snapshot
 from apps.reports.models import StoredReport
 from apps.studies.models import Assignment, Block, Exclusion, Rater, Study
 from tests.walking import Walker, every_route, furnish, objects_of
@@ -78,6 +79,7 @@ def hostile(grief, rosa, emil):
     header = f"item,{SCRIPT},scale_1\n0x,1,2\n"
     file = SimpleUploadedFile("x.csv", header.encode())
     receive_upload(upload=file, owner=rosa, block=grief.blocks.first(), told=Told(rater="expert1"))
+    take_snapshot(study=grief, by=rosa)
     return grief
 
 
@@ -106,6 +108,7 @@ def test_no_page_makes_an_element_of_what_people_typed(hostile, sign_in, person,
     expected |= {"rating:start", "rating:item"} if person == "emil" else {"corpus:dataset", "corpus:conversation"}
     if person == "rosa":
         expected |= {"rating:upload-check", "studies:settings", "studies:raters", "reports:list", "reports:report"}
+        expected |= {"agreement:overview", "agreement:scale", "agreement:raters"}
     assert expected <= shown
 
 
