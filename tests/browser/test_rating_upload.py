@@ -41,7 +41,7 @@ def test_from_the_file_to_the_stored_ratings(open_page, rosa, grief, viewport):
     expect(page.get_by_text(told)).to_be_visible()
     assert_accessible(page)
     assert set(Rating.objects.values_list("rater__name", "value")) == {("expert2", 3), ("expert2", 4)}
-    page.get_by_role("link", name="Look at the result").click()
+    page.get_by_role("link", name="Open the study").click()
     expect(page.get_by_role("heading", name="Grief", level=1)).to_be_visible()
 
 

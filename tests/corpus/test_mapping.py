@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.corpus.parsing.guessing import LOOSE_NAMES, NAMES, guess_mapping, plain
+from apps.corpus.parsing.column_values import looks_like_rating
+from apps.corpus.parsing.guessing import LOOSE_NAMES, NAMES, guess_mapping, plain, told_by_values
 from apps.corpus.parsing.mapping import SHAPE_OF_FIELD, ColumnMapping, Shape, listed, parse_mapping
 from apps.corpus.parsing.records import FileError
 from apps.corpus.parsing.tables import Row
@@ -200,6 +201,71 @@ def test_a_number_of_the_turn_of_a_doubtful_name_must_count_turns():
     assert guessed(chat("chat", "who", "msg", more={"order": ["1", "2", "3", "1", "2"]}))["turn_index"] == "order"
     assert "turn_index" not in guessed(chat("chat", "who", "msg", more={"order": ["1", "1", "1", "2", "2"]}))
     assert "turn_index" not in guessed(chat("chat", "who", "msg", more={"order": ["x", "2", "3", "1", "2"]}))
+
+
+TALK = "Ann: I did not get it.\nBen: I am sorry."
+
+
+def by_values(sample: list[dict[str, object]]) -> list[str]:
+    rows = [Row(number, values) for number, values in enumerate(sample, start=2)]
+    return told_by_values(list(sample[0]), rows, ColumnMapping())
+
+
+def test_a_transcript_and_its_id_are_told_by_their_values():
+    sample: list[dict[str, object]] = [
+        {"mood": "calm", "nr": "t1", "words": TALK},
+        {"mood": "calm", "nr": "t2", "words": TALK},
+        {"mood": "sad", "nr": "t3", "words": "cut off"},
+    ]
+    assert guessed(sample) == {"id": "nr", "transcript": "words"}
+    assert by_values(sample) == ["id", "transcript"]
+    four = [{"nr": f"t{number}", "words": f"Ann: {number}.\nBen: I am sorry."} for number in range(4)]
+    assert guessed([dict(row) for row in four]) == {"id": "nr", "transcript": "words"}
+    assert by_values([{"id": "1", "transcript": TALK}]) == []
+
+
+@pytest.mark.parametrize(
+    ("sample", "found"),
+    [
+        # Half of the cells are not most; a single line is no talk; times are no speakers; two columns are one too many.
+        ([{"a": TALK}, {"a": "x"}], {}),
+        ([{"a": "Ann: hello"}, {"a": "Ann: bye"}], {}),
+        ([{"a": "10:30 up\n11:00 out"}], {}),
+        ([{"a": TALK, "b": TALK}], {}),
+        # Ids that repeat, are missing, are long, or look like figures are none.
+        ([{"n": "1", "a": TALK}, {"n": "1", "a": TALK}], {"transcript": "a"}),
+        ([{"n": "1", "a": TALK}, {"n": "", "a": TALK}], {"transcript": "a"}),
+        ([{"n": "1" * 41, "a": TALK}, {"n": "2", "a": TALK}], {"transcript": "a"}),
+        ([{"n": "1.5", "a": TALK}, {"n": "2.5", "a": TALK}], {"transcript": "a"}),
+        ([{"n": "1", "a": TALK}], {"transcript": "a"}),
+    ],
+)
+def test_in_doubt_nothing_is_told_by_values(sample, found):
+    assert guessed(sample) == found
+
+
+def test_a_reply_finds_its_id_by_the_values_and_chat_messages_do_without():
+    rows: list[dict[str, object]] = [{"nr": "1", "post": "x", "reply": "y"}, {"nr": "2", "post": "x", "reply": "y"}]
+    assert guessed(rows) == {"id": "nr", "post": "post", "reply": "reply"}
+    chats: list[dict[str, object]] = [{"nr": number, "messages": [{"role": "user"}]} for number in ("1", "2")]
+    assert guessed(chats) == {"messages": "messages"}
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "is_one"),
+    [
+        ("empathy_score", ["1", "2", "3"], True),
+        ("kappa", ["0.5", "-0.1"], True),
+        ("expert rating", ["5"], True),
+        ("score", ["high", "low"], False),
+        ("score", [], False),
+        ("score", [str(number) for number in range(21)], False),
+        ("age", ["1", "2"], False),
+        ("integration", ["1", "2"], False),
+    ],
+)
+def test_ratings_are_told_by_name_and_values(name, values, is_one):
+    assert looks_like_rating(name, values) == is_one
 
 
 def test_a_field_that_is_not_to_be_guessed_is_not_told_by_values_either():

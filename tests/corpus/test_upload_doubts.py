@@ -86,6 +86,33 @@ def test_the_page_says_what_was_guessed_and_what_was_chosen(client):
     assert "Guessed from" not in page
 
 
+def test_what_the_values_alone_have_told_is_said_until_somebody_chooses(client):
+    upload = hand_in(client, 'nr,words,score\nt1,"Ann: a\nBen: b",3\nt2,"Ann: c\nBen: d",4\n')
+    page = client.get(url("upload-check", upload)).content.decode()
+    assert "“Conversation id” and “Whole transcript” only from the values, since the names say nothing" in page
+    assert page.count("Looks like ratings:") == 1
+    sent = means(client, upload, nr="")
+    partial = client.post(url("upload-check", upload), sent, headers={"HX-Request": "true"}).content.decode()
+    said = partial.partition('hx-swap-oob="innerHTML:#columns-said"')[2].partition("</div>")[0]
+    assert "As they were chosen last." in said
+    assert "only from the values" not in said
+    partial = client.post(
+        url("upload-check", upload), means(client, upload, words="unused"), headers={"HX-Request": "true"}
+    ).content.decode()
+    said = partial.partition('hx-swap-oob="innerHTML:#columns-said"')[2].partition("</div>")[0]
+    assert "Choose what the columns mean." in said
+    assert "Nothing could be guessed" not in said
+
+
+def test_what_an_import_lacks_stands_beside_its_button(client):
+    upload = hand_in(client, CHAT)
+    end = client.get(url("upload-check", upload)).content.decode().rpartition('id="import-lacks"')[2]
+    assert "no role yet." in end
+    assert 'href="#who-speaks"' in end
+    client.post(url("upload-check", upload), shown(client, upload, role_0="seeker", role_1="supporter"))
+    assert "import-lacks" not in client.get(url("upload-check", upload)).content.decode()
+
+
 def test_where_nothing_is_guessed_the_menu_s_own_words_say_what_is_needed(client):
     upload = hand_in(client, "aa,bb\n1,x\n2,y\n")
     page = client.get(url("upload-check", upload)).content.decode()

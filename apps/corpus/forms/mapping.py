@@ -26,14 +26,16 @@ NAME_LENGTH = 100
 UNUSED = "unused"
 
 MEANINGS: list[Any] = [
-    ("", _("Other column")),
+    ("", _("None of these")),
     ("id", FIELD_LABELS["id"]),
     (_("One row per turn"), [(name, FIELD_LABELS[name]) for name in ("turn_index", "speaker", "text")]),
     (_("A post and its reply"), [(name, FIELD_LABELS[name]) for name in ("post", "reply")]),
     (_("A whole conversation in a cell"), [(name, FIELD_LABELS[name]) for name in ("transcript", "messages")]),
-    (_("About the conversation"), [(name, FIELD_LABELS[name]) for name in ABOUT_FIELDS]),
-    (_("Named"), [("factor", _("Experimental condition")), ("meta", _("Metadata, kept"))]),
-    (UNUSED, _("Not used")),
+    (
+        _("About the conversation"),
+        [*((name, FIELD_LABELS[name]) for name in ABOUT_FIELDS), ("factor", _("Experimental condition"))],
+    ),
+    (_("Anything else"), [("meta", _("Keep as metadata")), (UNUSED, _("Leave out"))]),
 ]
 ROLE_CHOICES = [
     ("", _("Not known yet: choose")),
@@ -75,9 +77,9 @@ class MappingForm(forms.Form):
 
     headers_seen = forms.CharField(widget=forms.HiddenInput)
     drop_unmapped = forms.BooleanField(
-        label=_("Leave out all other columns"),
+        label=_("Leave out every column that stands at “None of these”"),
         required=False,
-        help_text=_("Else they are kept as metadata, which researchers can read. Leave ratings out."),
+        help_text=_("Without the tick they are kept as metadata, which the researchers of a study can read."),
     )
     without_text = forms.BooleanField(
         label=_("The file holds no text, only ids and what is known about them"),

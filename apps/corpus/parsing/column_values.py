@@ -15,6 +15,17 @@ SPEAKERS = (2, 4)
 MIN_TEXT_CHARACTERS = 12
 MIN_ROWS_PER_CONVERSATION = 1.5
 WHOLE_NUMBER = re.compile(r"-?\d{1,18}(\.0*)?")
+# Where nothing but the values speaks for an id, it must be shorter than one that is called so.
+MAX_ID_CHARACTERS_BY_VALUE = 40
+MIN_LINES_OF_TRANSCRIPT = 2
+MOST_RATING_VALUES = 20
+FRACTION = re.compile(r"\s*-?\d*[.,]\d+\s*")
+NUMBER = re.compile(r"\s*-?\d{1,4}([.,]\d+)?\s*")
+RATING_WORDS = frozenset({
+    "rating", "ratings", "rated", "rate", "score", "scores", "scored", "kappa", "alpha", "likert", "stars", "grade",
+    "grades", "points", "annotation", "label", "labels", "judgement", "judgment", "empathy", "relevance", "fluency",
+    "quality", "helpfulness", "agreement",
+})  # fmt: skip
 NUMBER_LIKE = re.compile(r"[\d\s.,:/+-]*")
 
 
@@ -38,6 +49,40 @@ def is_distinct(column: str, sample: Sequence[Row]) -> bool:
     """Whether every cell is filled, and no two are the same."""
     texts = texts_of(column, sample)
     return bool(texts) and all(texts or []) and len(set(texts or [])) == len(texts or [])
+
+
+def id_column(columns: Sequence[str], sample: Sequence[Row]) -> str | None:
+    """The first column whose cells are all filled, short, and different; None where a file is too short to tell."""
+    for column in columns:
+        texts = texts_of(column, sample) or []
+        is_id = len(texts) > 1 and may_be_id(column, sample) and is_distinct(column, sample)
+        if is_id and max(map(len, texts)) <= MAX_ID_CHARACTERS_BY_VALUE and not any(map(FRACTION.fullmatch, texts)):
+            return column
+    return None
+
+
+def transcript_column(columns: Sequence[str], sample: Sequence[Row]) -> str | None:
+    """The column of which most cells hold two or more lines `Speaker: text`; None where there is none, or several."""
+    found = [column for column in columns if _holds_transcripts(column, sample)]
+    return found[0] if len(found) == 1 else None
+
+
+def _holds_transcripts(column: str, sample: Sequence[Row]) -> bool:
+    texts = texts_of(column, sample)
+    if not texts:
+        return False
+    speakers = Speakers()
+    n_transcripts = sum(
+        sum(speakers.begins_turn(line) is not None for line in text.splitlines()) >= MIN_LINES_OF_TRANSCRIPT
+        for text in texts
+    )
+    return n_transcripts > len(texts) / 2
+
+
+def looks_like_rating(name: str, values: Sequence[str]) -> bool:
+    """Whether a column is called as ratings are, and holds few different numbers."""
+    is_called_so = any(part in RATING_WORDS for part in re.split(r"[^a-z]+", name.lower()))
+    return is_called_so and 0 < len(values) <= MOST_RATING_VALUES and all(map(NUMBER.fullmatch, values))
 
 
 def may_be_turn_index(column: str, id_column: str | None, sample: Sequence[Row]) -> bool:

@@ -10,11 +10,13 @@ from collections.abc import Sequence
 
 from apps.corpus.parsing.column_values import (
     column_in_runs,
+    id_column,
     is_distinct,
     may_be_id,
     may_be_turn_index,
     speaker_column,
     text_column,
+    transcript_column,
 )
 from apps.corpus.parsing.mapping import OPTIONAL_SHAPE_FIELDS, SHAPE_FIELDS, SHAPE_OF_FIELD, ColumnMapping, Shape
 from apps.corpus.parsing.tables import Row
@@ -87,6 +89,13 @@ def guess_mapping(headers: Sequence[str], sample: Sequence[Row], given: ColumnMa
     return given.with_columns(_Guess(headers, sample, given).made())
 
 
+def told_by_values(headers: Sequence[str], sample: Sequence[Row], given: ColumnMapping) -> list[str]:
+    """The fields that `guess_mapping` fills by the values of a column alone, whatever it is called."""
+    guess = _Guess(headers, sample, given)
+    guess.made()
+    return [name for name in NAMES if name in guess.by_values]
+
+
 class _Guess:
     """One guess at one file: `kept` is field -> column, as far as it has come."""
 
@@ -97,6 +106,7 @@ class _Guess:
         self.taken = set(given.mapped().values())
         self.open_fields = [name for name in NAMES if name not in given.columns and name not in given.constants]
         self.kept: dict[str, str] = {}
+        self.by_values: set[str] = set()
 
     def made(self) -> dict[str, str]:
         named = {name: column for name in self.open_fields if (column := self._named(name, NAMES)) is not None}
@@ -109,7 +119,8 @@ class _Guess:
         if shape is Shape.TURNS:
             self._complete_turns()
         elif shape is None:
-            shape = self._turns_by_values()
+            # Few ids that differ may look like labels that take turns, but turns do not look like transcripts.
+            shape = self._transcript_by_values() or self._turns_by_values()
         self._complete_id(shape)
         self._complete_turn_index(shape)
         return {name: self.kept[name] for name in NAMES if name in self.kept}
@@ -117,6 +128,12 @@ class _Guess:
     def _keep(self, name: str, column: str | None) -> None:
         if column is not None and name in self.open_fields and name not in self.kept and column in self._free():
             self.kept[name] = column
+
+    def _keep_by_values(self, name: str, column: str | None) -> None:
+        before = self.kept.get(name)
+        self._keep(name, column)
+        if self.kept.get(name) != before:
+            self.by_values.add(name)
 
     def _free(self) -> list[str]:
         used = self.taken.union(self.kept.values())
@@ -172,9 +189,9 @@ class _Guess:
             self._keep(name, self._named(name, LOOSE_NAMES))
         known = self.kept.keys() | self.given.mapped().keys() | self.given.constants.keys()
         if "speaker" in known and "text" not in known:
-            self._keep("text", text_column(self._free(), self.sample))
+            self._keep_by_values("text", text_column(self._free(), self.sample))
         elif "text" in known and "speaker" not in known:
-            self._keep("speaker", speaker_column(self._free(), self.sample))
+            self._keep_by_values("speaker", speaker_column(self._free(), self.sample))
         elif "text" not in known:
             self._turns_by_values()
 
@@ -186,9 +203,16 @@ class _Guess:
         text = text_column([column for column in self._free() if column != speaker], self.sample)
         if speaker is None or text is None:
             return None
-        self._keep("speaker", speaker)
-        self._keep("text", text)
+        self._keep_by_values("speaker", speaker)
+        self._keep_by_values("text", text)
         return Shape.TURNS
+
+    def _transcript_by_values(self) -> Shape | None:
+        if "transcript" not in self.open_fields:
+            return None
+        column = transcript_column(self._free(), self.sample)
+        self._keep_by_values("transcript", column)
+        return None if column is None else Shape.TRANSCRIPT
 
     # --- The id, and the number of the turn -----------------------------------------------------------------------
 
@@ -199,6 +223,9 @@ class _Guess:
             self._choose_id_of_turns()
         elif "id" not in self.kept:
             self._keep("id", self._distinct_id(shape))
+            # Chat messages need no id. Of the others one row is one conversation, so its id comes once.
+            if shape in (Shape.TRANSCRIPT, Shape.POST_REPLY):
+                self._keep_by_values("id", id_column(self._free(), self.sample))
 
     def _choose_id_of_turns(self) -> None:
         """A bare `id` that differs in every row is that of the row, where another column is called as a chat is."""
@@ -208,7 +235,8 @@ class _Guess:
             return
         loose = self._named("id", LOOSE_NAMES)
         if named is None:
-            self._keep("id", loose or column_in_runs(self._free(), self.sample))
+            self._keep("id", loose)
+            self._keep_by_values("id", column_in_runs(self._free(), self.sample))
         elif loose is not None and len(self.sample) > 1 and not is_distinct(loose, self.sample):
             self.kept["id"] = loose
 

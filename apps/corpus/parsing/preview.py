@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import BinaryIO
 
 from apps.corpus.parsing.cells import CellError, as_text
-from apps.corpus.parsing.guessing import guess_mapping
+from apps.corpus.parsing.column_values import looks_like_rating
+from apps.corpus.parsing.guessing import guess_mapping, plain
 from apps.corpus.parsing.limits import SAMPLE_ROWS
 from apps.corpus.parsing.mapping import ColumnMapping
 from apps.corpus.parsing.reading import ConversationReader
@@ -33,6 +34,10 @@ class ColumnPreview:
     def shown_name(self) -> str:
         """The header, without what no page can show."""
         return printable(self.name)
+
+    @property
+    def looks_like_rating(self) -> bool:
+        return looks_like_rating(plain(self.name), [value for value, _ in self.values])
 
 
 @dataclass(frozen=True)

@@ -16,13 +16,13 @@ from apps.common.htmx import render_page_or_partial, wants_partial
 from apps.common.services.files import FileRefused
 from apps.common.tasks import start_job
 from apps.corpus.excerpts import excerpt_of
-from apps.corpus.field_labels import field_label
+from apps.corpus.field_labels import field_label, quoted_labels
 from apps.corpus.forms.mapping import MappingForm, MappingNameForm
 from apps.corpus.forms.mapping_faults import fault_on_page
 from apps.corpus.forms.uploads import FileForm, ReadingForm, UploadForm
 from apps.corpus.models import ConversationUpload, Dataset, SpeakerRole
 from apps.corpus.parsing.doubts import NO_SUPPORTER
-from apps.corpus.parsing.guessing import guess_mapping
+from apps.corpus.parsing.guessing import guess_mapping, told_by_values
 from apps.corpus.parsing.mapping import ColumnMapping
 from apps.corpus.parsing.preview import Preview, SpeakerPreview, preview_table
 from apps.corpus.parsing.records import EncodingError, FileError, Finding, Hint, Notice
@@ -56,6 +56,7 @@ class Look:
     error: FileError | None = None
     is_valid: bool = True
     speakers: list[SpeakerPreview] = field(default_factory=list)
+    told_by_values: list[str] = field(default_factory=list)
 
     @property
     def can_be_imported(self) -> bool:
@@ -220,7 +221,9 @@ def look_at(upload: ConversationUpload, data: MultiValueDict[str, Any] | None = 
     try:
         with opened_source(upload) as file:
             table = open_table(file, format=upload.format or None, encoding=upload.encoding or None)
-            mapping = guess_mapping(table.columns, table.sample, mapping_of(upload))
+            given = mapping_of(upload)
+            mapping = guess_mapping(table.columns, table.sample, given)
+            by_values = told_by_values(table.columns, table.sample, given)
             skip = upload.skip_problem_rows
             sent = None
             if data is not None:
@@ -235,7 +238,7 @@ def look_at(upload: ConversationUpload, data: MultiValueDict[str, Any] | None = 
     speakers = [*preview.speakers, *_listed_before(upload, preview)]
     form = MappingForm(headers=table.columns, mapping=mapping, speakers=speakers, skip_problem_rows=skip)
     form.initial["others_are_other"] = sent is not None and sent.cleaned_data["others_are_other"]
-    return Look(preview, form, speakers=speakers)
+    return Look(preview, form, speakers=speakers, told_by_values=by_values)
 
 
 def _listed_before(upload: ConversationUpload, preview: Preview) -> list[SpeakerPreview]:
@@ -323,6 +326,7 @@ def check_page(
             "columns": [(column, rows.get(column.name)) for column in preview.columns],
             "fault": fault_on_page(preview.error),
             "unnamed": look.unnamed,
+            "told_by_values": quoted_labels(tuple(look.told_by_values)),
             "excerpts": [excerpt_of(record) for record in preview.conversations],
             "problems": [_named(problem) for problem in preview.problems.shown[:PROBLEMS_SHOWN]],
             "hidden_problems": preview.problems.total - len(preview.problems.shown[:PROBLEMS_SHOWN]),
