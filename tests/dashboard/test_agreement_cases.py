@@ -3,11 +3,14 @@
 import re
 
 import pytest
+from django.utils import timezone
 
 from apps.frameworks.models import ScalePoint
-from apps.studies.models import RaterKind, Study
+from apps.reliability.selection import DataSelection
+from apps.studies.models import Exclusion, RaterKind, Study
 from tests.conftest import make_dataset, make_framework, make_study
 from tests.dashboard.agreement_world import add, compute, rate
+from tests.measures.published import KRIPPENDORFF
 
 pytestmark = pytest.mark.django_db
 
@@ -92,6 +95,38 @@ def test_where_the_conventions_agree_nothing_is_flagged(client, make):
     text = texts(client.get(PAGE), "table").split("shaded by fifths")[0]
     assert "observed:" not in text
     assert "observed" not in texts(client.get(f"{PAGE}?statistic=kappa_unweighted"), "table")
+
+
+def test_krippendorffs_example_stands_as_published(client, make):
+    """CASES 21: nominal 0.7434, ordinal 0.8154, interval 0.8491, ratio 0.7974; each interval holds its figure."""
+    study = make(12, experts=4)
+    names = ("expert1", "expert2", "expert3", "expert4")
+    # Items by raters there, a list for each rater here.
+    columns = [[None if value != value else value for value in column] for column in KRIPPENDORFF.T.tolist()]
+    rate(study, dict(zip(names, columns, strict=True)))
+    compute(study)
+    page = client.get(PAGE)
+    text = texts(page, "groups")
+    for alpha in (0.7434, 0.8154, 0.8491, 0.7974):
+        found = re.findall(rf"{alpha:.2f} (-?\d\.\d\d) to (\d\.\d\d)", text)
+        assert found
+        # Another coefficient may print the same; its interval holds the figure as well.
+        assert all(float(low) < alpha < float(high) for low, high in found)
+
+
+def test_a_rater_who_left_stays_until_excluded(client, make):
+    """CASES 27."""
+    study = make(4)
+    rate(study, {"expert1": [1, 2, 3, 4], "expert2": [1, 2, 3, 5]})
+    study.raters.filter(name="expert2").update(left_at=timezone.now())
+    compute(study)
+    assert re.search(r"expert1 expert2 0\.9\d", texts(client.get(f"{PAGE}?pairs=all"), "table"))
+    Exclusion.objects.create(rater=study.raters.get(name="expert2"), reason="hand")
+    compute(study)
+    assert "expert2" not in texts(client.get(f"{PAGE}?pairs=all"), "table")
+    everybody = f"{PAGE}?excluded=1&pairs=all"
+    compute(study, DataSelection(with_excluded=True))
+    assert re.search(r"expert1 expert2 0\.9\d", texts(client.get(everybody), "table"))
 
 
 def test_raters_without_a_shared_item_and_a_single_rater(client, make):

@@ -4,10 +4,11 @@ import json
 from collections.abc import Callable, Mapping
 
 import pytest
+from django.utils import timezone
 
 from apps.reliability.services.reading import SnapshotView
 from apps.reliability.services.snapshots import take_snapshot
-from apps.studies.models import RaterKind, Study
+from apps.studies.models import Exclusion, Rater, RaterKind, Study
 from apps.studies.services.raters import add_rater
 from tests.conftest import make_dataset, make_framework, make_study
 
@@ -154,3 +155,27 @@ def test_half_points_of_aggregates_keep_their_distances(ask):
     assert 0 < rows.value("kappa_quadratic", "expert1", "crowd") < 1
     row = rows("kappa_unweighted", "expert1", "crowd")
     assert (row["value"], row["reason"]) == (None, "values between points")
+
+
+def test_a_rater_who_left_stays_until_excluded(ask, rosa, sign_in):
+    """CASES 27."""
+    rows = ask({"expert1": [1, 2, 3, 4], "expert2": [1, 2, 3, 5]})
+    value = rows.value("kappa_quadratic", "expert1", "expert2")
+    rater = Rater.objects.get(study__slug="case", name="expert2")
+    rater.left_at = timezone.now()
+    rater.save()
+
+    def again() -> Rows:
+        asked = sign_in(rosa).get("/api/v1/studies/case/agreement/", {"bootstrap": RESAMPLES})
+        return Rows(asked.json()["rows"])
+
+    assert again().value("kappa_quadratic", "expert1", "expert2") == value
+    Exclusion.objects.create(rater=rater, reason="hand")
+    assert not any("expert2" in names for _statistic, *names in again().rows)
+
+
+def test_the_order_of_points_is_the_scales(ask):
+    """CASES 23: on 0 to 10, the point 10 lies beside 9 and not beside 1."""
+    rows = ask({"expert1": [0, 2, 9, 10], "expert2": [0, 2, 10, 9]}, low=0, high=10)
+    # By hand: squared differences 2 of 4 items; all 16 pairs 0, 4, 100, 81, 4, 0, 64, 49, 81, 49, 1, 0, 100, 64, 0, 1.
+    assert rows.value("kappa_quadratic", "expert1", "expert2") == pytest.approx(1 - 4 * 2 / 598)
