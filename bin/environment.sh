@@ -13,7 +13,8 @@ find_python() {
     return 1
 }
 
-# prepare_environment REQUIREMENTS-FILE: calls pip only when the files changed since they were last installed.
+# prepare_environment REQUIREMENTS-FILE: calls pip only when the files changed since they were last installed. What pip
+# says is shown where it fails: else its many warnings would bury how long this takes.
 prepare_environment() {
     if [ ! -x .venv/bin/python ] || ! .venv/bin/python -c '' 2>/dev/null; then
         python=$(find_python) || return 1
@@ -27,7 +28,11 @@ prepare_environment() {
     stamp=".venv/installed-$(basename "$1" .txt)"
     if [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ]; then
         echo "Installing $1 (about two minutes, once) ..."
-        .venv/bin/python -m pip install --quiet --disable-pip-version-check -r "$1" || return 1
+        .venv/bin/python -m pip install --quiet --disable-pip-version-check -r "$1" >.venv/pip.log 2>&1 || {
+            cat .venv/pip.log >&2
+            echo "$1 could not be installed. What pip said stands above, and in .venv/pip.log." >&2
+            return 1
+        }
         echo "$wanted" >"$stamp"
     fi
 }

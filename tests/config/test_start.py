@@ -69,6 +69,33 @@ def announced(log: Path, address: str) -> str:
     return log.read_text()
 
 
+def prepared(folder: Path, pip_exit: int) -> subprocess.CompletedProcess[str]:
+    """What `prepare_environment` says in a folder whose pip warns, and ends with `pip_exit`."""
+    python = folder / ".venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text(
+        f'#!/bin/sh\ncase "$*" in *"pip install"*) echo "WARNING: noise" >&2; exit {pip_exit};; esac\n'
+        f'exec "{sys.executable}" "$@"\n'
+    )
+    python.chmod(0o755)
+    (folder / "requirements.txt").write_text("")
+    script = f'. "{ROOT}/bin/environment.sh"; prepare_environment requirements.txt'
+    return subprocess.run(["sh", "-c", script], cwd=folder, capture_output=True, text=True, check=False)
+
+
+def test_what_pip_says_is_shown_only_where_it_fails(tmp_path: Path) -> None:
+    (tmp_path / "good").mkdir()
+    (tmp_path / "bad").mkdir()
+    good, bad = prepared(tmp_path / "good", 0), prepared(tmp_path / "bad", 1)
+    assert (good.returncode, good.stdout, good.stderr) == (
+        0, "Installing requirements.txt (about two minutes, once) ...\n", "",
+    )  # fmt: skip
+    assert bad.returncode == 1
+    assert "WARNING: noise" in bad.stderr
+    assert "requirements.txt could not be installed" in bad.stderr
+    assert not list((tmp_path / "bad" / ".venv").glob("installed-*"))
+
+
 @pytest.fixture
 def site(tmp_path: Path):
     """A started site: its var folder, its log, its port, and the process to interrupt."""
