@@ -1,6 +1,14 @@
-/* A number that belongs to one of several choices: typing it makes the choice, another choice clears it. */
+/* A number that belongs to one of several choices is shown with that choice alone: another choice clears and hides it.
+   Without this script it stands there all the time. */
 (function () {
   "use strict";
+  function show() {
+    document.querySelectorAll("[data-only-with]").forEach(function (part) {
+      const choice = part.closest("form").elements[part.dataset.onlyWith];
+      // What was typed stays in sight: it may be what is at fault.
+      part.hidden = choice.value !== part.dataset.value && part.querySelector("input").value === "";
+    });
+  }
   document.querySelectorAll("[data-number]").forEach(function (choice) {
     const number = document.getElementById(choice.dataset.number);
     const needed = choice.dataset.withNumber;
@@ -10,7 +18,9 @@
     choice.addEventListener("change", function () {
       if (choice.value !== needed) {
         number.value = "";
-      } else if (number.value === "") {
+      }
+      show();
+      if (choice.value === needed && number.value === "") {
         number.focus();
       }
     });
@@ -25,4 +35,5 @@
       }
     });
   });
+  show();
 })();

@@ -35,20 +35,24 @@ def test_from_nothing_to_an_active_study(open_page, rosa):
     page.get_by_label(str(second)).check()
     page.get_by_label("Place of Warmth").fill("2")
     page.get_by_label("Place of Clarity").fill("1")
-    # A number makes the choice it belongs to.
+    # A number is asked for only where it applies.
+    expect(page.get_by_label("Raters for each item: Crowd")).to_be_hidden()
+    page.get_by_label("Crowd", exact=True).select_option("share the items")
+    expect(page.get_by_label("Raters for each item: Crowd")).to_be_focused()
     page.get_by_label("Raters for each item: Crowd").fill("3")
-    expect(page.get_by_label("Crowd", exact=True)).to_have_value("exactly")
     expect(page.locator("#taken")).to_contain_text("8 conversations are taken")
     page.locator("summary", has_text="topic").click()
     page.get_by_label("grief (5)").check()
     # Counted again by itself, without saving anything.
     expect(page.locator("#taken")).to_contain_text("5 conversations are taken: 5 of 8 fit.")
+    expect(page.get_by_label("Size of the sample")).to_be_hidden()
+    page.get_by_label("A sample of them").check()
     page.get_by_label("Size of the sample").fill("2")
-    expect(page.get_by_label("A sample of them")).to_be_checked()
     page.get_by_label("Size of the sample").blur()
     expect(page.locator("#taken")).to_contain_text("2 conversations are taken: 5 of 8 fit.")
     assert_accessible(page)
     page.get_by_role("button", name="Add the block").click()
+    expect(page.get_by_text("Block added: 2 conversations.")).to_be_visible()
     expect(page.get_by_role("row", name=re.compile("Night notes"))).to_contain_text("Crowd: 3, Expert: every rater")
 
     page.get_by_role("link", name="Settings").click()
@@ -56,7 +60,7 @@ def test_from_nothing_to_an_active_study(open_page, rosa):
     page.get_by_role("button", name="Look at the instructions").click()
     expect(page.locator("#preview strong")).to_have_text("all")
     page.get_by_role("button", name="Save texts").click()
-    expect(page.get_by_text("Saved.")).to_be_visible()
+    expect(page.get_by_text("Saved.")).to_be_in_viewport()
 
     page.get_by_role("link", name="Overview").click()
     page.get_by_role("link", name="Activate").first.click()

@@ -82,6 +82,30 @@ def test_a_link_is_shown_once_and_only_its_hash_is_stored(sign_in, rosa, grief):
     assert mail.outbox == []
 
 
+@pytest.mark.parametrize(
+    ("host", "is_local"),
+    [
+        ("localhost:8000", True),
+        ("127.0.0.1", True),
+        ("127.8.0.1:80", True),
+        ("[::1]:8000", True),
+        ("accord.test", False),
+    ],
+)
+def test_a_link_that_works_only_on_this_computer_says_so(sign_in, rosa, grief, host, is_local):
+    page = sign_in(rosa).post(INVITE, ONE_RATER, HTTP_HOST=host)
+    assert ("The link works only on this computer" in page.text) == is_local
+    assert ("docs/running.md" in page.text) == is_local
+    assert page.text.count('class="message message--warning"') == 1
+
+
+def test_many_links_are_spoken_of_as_many(sign_in, rosa, grief):
+    page = sign_in(rosa).post(INVITE, ONE_RATER | {"number": "3"}, HTTP_HOST="localhost")
+    assert "copy the links now" in page.text
+    assert "Each lets in whoever opens it first" in page.text
+    assert "The links work only on this computer" in page.text
+
+
 def test_several_links_are_made_at_once_each_its_own(sign_in, rosa, grief):
     links = links_of(sign_in(rosa).post(INVITE, ONE_RATER | {"number": "5"}))
     assert len(set(links)) == 5
@@ -158,7 +182,7 @@ def test_a_mail_goes_to_the_address_with_the_link_of_the_sites_own_name(sign_in,
     assert f"{settings.BASE_URL}/invite/{token_of(link)}/" in message.body
     assert "evil.example" not in message.body
     assert "Rosa invites you to rate conversations" in message.body
-    assert "on their way by mail" in page.text
+    assert "The link is on its way by mail." in page.text
 
 
 @pytest.mark.parametrize("name", ["console", "dummy", "filebased"])
@@ -167,7 +191,7 @@ def test_a_site_without_mail_says_so_and_shows_the_link(sign_in, rosa, grief, se
     client = sign_in(rosa)
     assert "This site sends no mail" in client.get(INVITE).text
     page = client.post(INVITE, ONE_RATER | {"emails": "new@example.org"})
-    assert "No mail was sent: hand the links over yourself." in page.text
+    assert "No mail was sent: copy the link now and hand it over yourself." in page.text
     [link] = links_of(page)
     assert token_of(link) not in "".join(capsys.readouterr())
 

@@ -182,7 +182,8 @@ def test_the_page_says_in_words_how_many_raters_items_have(sign_in, rosa, shared
     imported(shared, "gpt", 2)
     imported(shared, "demo", 3, kind="expert", is_simulated=True)
     text = " ".join(page(sign_in(rosa), shared).text.split())
-    for words in ("3 items have none, 2 items have 1", "0 of 5", "1 in hand", "simulated", "imported", "2 of 3"):
+    told = "3 items have none, 2 items have 1 rater"
+    for words in (told, "0 of 5", "1 in a rater's hands", "simulated", "imported", "2 of 3"):
         assert words in text
 
 

@@ -201,6 +201,24 @@ def test_each_section_is_saved_on_its_own(sign_in, rosa, draft):
 
 
 @pytest.mark.parametrize(
+    ("section", "fields"),
+    [
+        ("texts", {"instructions": "Read."}),
+        ("options", {"reservation_hours": "2"}),
+        ("about", {"title": "Grief"}),
+        ("seed", {"seed": "11"}),
+    ],
+)
+def test_what_was_saved_is_said_in_its_section(sign_in, rosa, draft, section, fields):
+    client, page = sign_in(rosa), address("settings", draft)
+    response = client.post(page, {"section": section, **fields})
+    assert response.url == f"{page}#{section}-heading"
+    text = client.get(page).text
+    assert text.count("Saved.") == 1
+    assert f'id="{section}-heading"' in text[: text.index("Saved.")].rpartition("<h2")[2]
+
+
+@pytest.mark.parametrize(
     ("fields", "words"),
     [
         ({"section": "about", "title": ""}, "This field is required"),
@@ -406,12 +424,53 @@ def test_the_page_of_a_block_takes_constant_queries(sign_in, rosa, draft, framew
     client = sign_in(rosa)
     make_dataset("small", conversations=2, owner=rosa)
     make_dataset("large", conversations=50, owner=rosa).conversations.update(metadata={"a": "1", "b": "2"})
-    with django_assert_num_queries(10):
+    with django_assert_num_queries(12):
         client.get(address("block-new", draft) + "?dataset=small")
     for number in range(5):
         make_framework(f"more-{number}")
-    with django_assert_num_queries(10):
+    with django_assert_num_queries(12):
         client.get(address("block-new", draft) + "?dataset=large")
+
+
+def test_a_new_block_shows_each_frameworks_scales_and_says_what_was_added(sign_in, rosa, draft, framework):
+    make_dataset("notes", conversations=4, owner=rosa)
+    client, page = sign_in(rosa), address("block-new", draft) + "?dataset=notes"
+    shown = client.get(page).text
+    assert "2 scales" in shown
+    assert "Scale 1: 1, 2, 3, 4, 5" in " ".join(shown.split())
+    told = client.post(page, block_fields(framework, title="Notes", slug="notes"), follow=True)
+    assert [str(message) for message in told.context["messages"]] == ["Block added: 4 conversations."]
+
+
+def test_things_to_mend_are_counted_one_by_one(sign_in, rosa, draft, framework):
+    make_dataset("notes", conversations=4, owner=rosa)
+    fields = block_fields(framework, title="", take="sample") | {f"framework-{framework.pk}": ""}
+    text = sign_in(rosa).post(address("block-new", draft) + "?dataset=notes", fields).text
+    summary = text.partition("data-errors>")[2].partition("</div>")[0]
+    assert f"{summary.count('<li>')} things to mend" in summary
+    assert summary.count("<li>") == 3
+
+
+def test_an_active_study_without_raters_says_so_and_leads_to_inviting(sign_in, rosa, grief):
+    grief.raters.update(user=None)
+    text = sign_in(rosa).get(address("overview", grief)).text
+    assert "3 items, no rater yet." in text
+    assert "still lack ratings" not in text
+    assert text.count(address("invite", grief)) > 1
+
+
+def test_whose_ratings_are_waited_for_is_said(sign_in, rosa, grief):
+    text = sign_in(rosa).get(address("overview", grief)).text
+    assert "They wait for people who rate here, by kind:" in text
+    assert "Ratings that were imported are not counted among them." in text
+    assert "no rater yet" not in text
+
+
+def test_discussion_is_offered_with_its_consequence_and_not_in_a_draft(sign_in, rosa, grief):
+    client = sign_in(rosa)
+    assert "no longer independent, and it cannot be taken back" in client.get(address("overview", grief)).text
+    Study.objects.update(status=StudyStatus.DRAFT)
+    assert address("discussion", grief) not in client.get(address("overview", grief)).text
 
 
 # --- Status -----------------------------------------------------------------------------------------------------------

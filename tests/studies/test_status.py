@@ -207,6 +207,17 @@ def test_what_is_left_counts_an_item_once_and_says_which_kinds_it_waits_for(grie
     assert dict(work.lacking_by_kind) == {"expert": 1, "crowd": 2}
 
 
+def test_a_kind_of_which_nobody_is_here_is_named_and_nothing_is_counted_for_it(grief):
+    grief.raters.update(user=None)  # imported: they rate nowhere
+    work = open_work(grief)
+    assert not work.is_countable
+    assert work.unstaffed == [("expert", 3)]
+    grief.blocks.get().groups.create(kind="crowd", overlap=2)
+    work = open_work(grief)
+    assert work.is_countable
+    assert (work.n_lacking, dict(work.unstaffed)) == (3, {"expert": 3, "crowd": 3})
+
+
 # --- Discussion -------------------------------------------------------------------------------------------------------
 
 

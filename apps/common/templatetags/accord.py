@@ -1,7 +1,7 @@
 """Tags that every page may use."""
 
 import re
-from collections.abc import ItemsView, Mapping
+from collections.abc import ItemsView, Mapping, Sized
 from typing import Any
 
 from django import template
@@ -32,6 +32,12 @@ def pairs(mapping: Mapping[str, Any]) -> ItemsView[str, Any]:
     `mapping.items` in a template would give the value under a name "items", where there is one.
     """
     return mapping.items()
+
+
+@register.filter
+def n_errors(errors: Mapping[str, Sized]) -> int:
+    """How many things are to be mended in a form: its `errors` count the fields, and one field can have several."""
+    return sum(len(of_field) for of_field in errors.values())
 
 
 @register.filter

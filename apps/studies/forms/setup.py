@@ -98,7 +98,8 @@ class TextsForm(forms.ModelForm):  # type: ignore[type-arg]
         help_texts = {
             "instructions": _(
                 "Shown before rating begins, and within reach while it goes on. Markdown: # heading, - list, **bold**, "
-                "[words](https://address)."
+                "[words](https://address). Speakers are called Seeker and Supporter in the conversations that raters "
+                "read, whatever the file called them: use these words here too."
             ),
             "content_warning": _("Shown before the first conversation, for example: some stories are about suicide."),
             "support_contact": _("Whom raters can turn to, with questions or after a hard story."),

@@ -27,11 +27,17 @@ class OpenWork:
     """n_in_hand: items that somebody has taken and not handed in, once for each who has.
     n_lacking: items that have not all the ratings that were asked for, each counted once.
     lacking_by_kind: the same for each kind of rater they wait for; an item can wait for several.
+    unstaffed: the kinds that are to rate and of which nobody is here, with the items that they are to rate.
+    is_countable: how many ratings are to come is known. It is not where every rater of a kind rates and nobody is here.
+
+    Imported and simulated raters are nobody here: they fill no place.
     """
 
     n_in_hand: int
     n_lacking: int
     lacking_by_kind: list[tuple[RaterKind, int]]
+    unstaffed: list[tuple[RaterKind, int]]
+    is_countable: bool
 
 
 def activation_problems(study: Study) -> list[str]:
@@ -134,7 +140,10 @@ def open_work(study: Study) -> OpenWork:
     groups = coverage_of(study=study)
     asked: dict[int, list[GroupCoverage]] = {}
     by_kind: Counter[RaterKind] = Counter()
+    unstaffed: Counter[RaterKind] = Counter()
     for group in groups:
+        if not group.n_present:
+            unstaffed[group.kind] += group.n_items
         by_kind[group.kind] += group.n_lacking
         if group.n_asked:
             asked.setdefault(group.block.pk, []).append(group)
@@ -143,6 +152,8 @@ def open_work(study: Study) -> OpenWork:
         n_in_hand=sum(group.n_in_hand for group in groups),
         n_lacking=lacking,
         lacking_by_kind=[(kind, by_kind[kind]) for kind in RaterKind if by_kind[kind]],
+        unstaffed=[(kind, unstaffed[kind]) for kind in RaterKind if unstaffed[kind]],
+        is_countable=bool(asked),
     )
 
 

@@ -9,6 +9,7 @@ from django.db.models import Q
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.accounts.access import PersonRequest
@@ -54,7 +55,9 @@ def block_new(request: PersonRequest, slug: str) -> HttpResponse:
         except DesignError as problem:
             form.add_error(None, str(problem))
         else:
-            messages.success(request, _("The block %(block)s is laid out.") % {"block": block.title})
+            n_items = block.items.count()
+            told = ngettext("Block added: %(n)d conversation.", "Block added: %(n)d conversations.", n_items)
+            messages.success(request, told % {"n": n_items})
             return redirect("studies:overview", slug=slug)
     return _block_page(request, study, dataset, form)
 
@@ -75,9 +78,13 @@ def block(request: PersonRequest, slug: str, block_slug: str) -> HttpResponse:
         except DesignError as problem:
             form.add_error(None, str(problem))
         else:
-            messages.success(
-                request, _("The block %(block)s is laid out anew.") % {"block": form.cleaned_data["title"]}
+            n_items = found.items.count()
+            told = ngettext(
+                "%(block)s is laid out anew: %(n)d conversation.",
+                "%(block)s is laid out anew: %(n)d conversations.",
+                n_items,
             )
+            messages.success(request, told % {"block": form.cleaned_data["title"], "n": n_items})
             return redirect("studies:overview", slug=slug)
     return _block_page(request, study, dataset, form, found)
 
@@ -157,7 +164,7 @@ def _frameworks(block: Block | None) -> list[Framework]:
     offered = Framework.objects.filter(
         pk__in=[*newest.values_list("pk", flat=True), *used.values_list("pk", flat=True)]
     )
-    return list(offered.with_dimension_counts())
+    return list(offered.with_dimension_counts().with_scales())
 
 
 def _block_page(

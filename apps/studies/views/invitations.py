@@ -1,5 +1,6 @@
 """Invitations as the owners of a study make, watch and end them. A token is shown once, in answer to its making."""
 
+from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -84,9 +85,11 @@ def _created_page(request: HttpRequest, study: Study, created: list[NewInvitatio
     failed = send_invitations(created) if sends_mail else []
     first = created[0].invitation
     kinds = set(study.blocks.values_list("groups__kind", flat=True))
+    links = [{"invitation": new.invitation, "address": _address(request, new.token)} for new in created]
     context = {
         "study": study,
-        "links": [{"invitation": new.invitation, "address": _address(request, new.token)} for new in created],
+        "links": links,
+        "is_local": _is_of_this_computer(str(links[0]["address"])),
         "sends_mail": sends_mail,
         "failed": failed,
         "expires_at": first.expires_at,
@@ -96,6 +99,15 @@ def _created_page(request: HttpRequest, study: Study, created: list[NewInvitatio
     response = render(request, "studies/invitations_created.html", context, status=201)
     add_never_cache_headers(response)
     return response
+
+
+def _is_of_this_computer(address: str) -> bool:
+    """Whether nobody on another machine can follow the address."""
+    host = urlsplit(address).hostname or ""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
 
 
 def _address(request: HttpRequest, token: str) -> str:

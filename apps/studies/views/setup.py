@@ -67,8 +67,7 @@ def settings(request: PersonRequest, slug: str) -> HttpResponse:
         # The form has already written into the study what was typed: the page is about what is stored.
         return _settings_page(request, Study.objects.get(pk=study.pk), {section: form})
     change_settings(study=study, by=request.user, **form.cleaned_data)
-    messages.success(request, _("Saved."))
-    return redirect("studies:settings", slug=slug)
+    return _saved(request, study, section, _("Saved."))
 
 
 def _save_seed(request: PersonRequest, study: Study) -> HttpResponse:
@@ -80,8 +79,13 @@ def _save_seed(request: PersonRequest, study: Study) -> HttpResponse:
     except DesignError as problem:
         form.add_error("seed", str(problem))
         return _settings_page(request, study, {"seed": form})
-    messages.success(request, _("Saved. Blocks with a sample have drawn anew."))
-    return redirect("studies:settings", slug=study.slug)
+    return _saved(request, study, "seed", _("Saved. Blocks with a sample have drawn anew."))
+
+
+def _saved(request: PersonRequest, study: Study, section: str, told: str) -> HttpResponse:
+    """Back to the section, which says so itself."""
+    messages.success(request, told, extra_tags=section)
+    return redirect(f"{reverse('studies:settings', args=[study.slug])}#{section}-heading")
 
 
 def _settings_page(
