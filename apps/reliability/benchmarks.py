@@ -8,7 +8,7 @@ Rows are those of `agreement.analyse`, of one convention; nothing is computed an
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import NamedTuple, Protocol, TypeVar
 
@@ -20,6 +20,8 @@ DEFAULT_STATISTIC = "kappa_quadratic"
 DEFAULT_GROUP_STATISTIC = "alpha_interval"
 EXPERTS_MEDIAN = f"{GROUP_NAMES[Kind.EXPERT]}:{Aggregate.MEDIAN}"
 CROWD_MEAN = f"{GROUP_NAMES[Kind.CROWD]}:{Aggregate.MEAN}"
+# The one statistic whose sign tells who of two comes first.
+SIGNED = "bias"
 # There is a median of the experts only where two of them rated (docs/agreement.md).
 NO_EXPERTS_MEDIAN = "fewer than two experts"
 
@@ -46,7 +48,10 @@ class ExpertPair(NamedTuple):
 
 
 class BenchmarkSide(NamedTuple):
-    """Who is held against the experts: a rater by name, or `crowd:mean`; and the agreement with their median."""
+    """Who is held against the experts: a rater by name, or `crowd:mean`; and the agreement with their median.
+
+    A bias is that of the side: its mean less that of the experts' median, whichever the rows name first.
+    """
 
     name: str
     kind: Kind
@@ -143,7 +148,9 @@ def scale_benchmarks(
     some of them to show only those. Raises ValueError where a comparison occurs twice, as with rows of two conventions.
     """
     known = {rater.name: rater for rater in raters}
-    return _by_median(_scale_benchmark(key, pairs, known) for key, pairs in _pairs_by_scale(rows, statistic).items())
+    return _by_median(
+        _scale_benchmark(key, pairs, known, statistic) for key, pairs in _pairs_by_scale(rows, statistic).items()
+    )
 
 
 def framework_benchmarks(
@@ -176,6 +183,14 @@ def estimate_of(row: AgreementRow) -> Estimate:
     return Estimate(row.value, row.ci_low, row.ci_high, row.p_value, row.p_adjusted, row.n_items, row.reason)
 
 
+def turned(estimate: Estimate) -> Estimate:
+    """The same difference the other way round."""
+    value, low, high = (
+        None if one is None else 0.0 - one for one in (estimate.value, estimate.ci_high, estimate.ci_low)
+    )
+    return replace(estimate, value=value, ci_low=low, ci_high=high)
+
+
 Pairs = Mapping[tuple[str, str], Estimate]
 
 
@@ -194,7 +209,7 @@ def _key(row: AgreementRow) -> TableKey:
     return TableKey(row.block, row.framework, row.dimension)
 
 
-def _scale_benchmark(key: TableKey, pairs: Pairs, known: Mapping[str, RaterKey]) -> ScaleBenchmark:
+def _scale_benchmark(key: TableKey, pairs: Pairs, known: Mapping[str, RaterKey], statistic: str) -> ScaleBenchmark:
     experts = {name for name, rater in known.items() if rater.kind is Kind.EXPERT and not rater.is_aggregate}
     expert_pairs = tuple(
         ExpertPair(a, b, estimate) for (a, b), estimate in pairs.items() if a in experts and b in experts
@@ -209,7 +224,7 @@ def _scale_benchmark(key: TableKey, pairs: Pairs, known: Mapping[str, RaterKey])
         high=max(values, default=None),
         n_undefined=len(expert_pairs) - len(values),
         sides=tuple(
-            BenchmarkSide(name, kind, _agreement_with(pairs, name, compared_with))
+            BenchmarkSide(name, kind, _agreement_with(pairs, name, compared_with, statistic))
             for name, kind in _others(pairs, known)
         ),
         compared_with=compared_with,
@@ -247,9 +262,12 @@ def _is_crowd_worker(rater: RaterKey) -> bool:
     return rater.kind is Kind.CROWD and not rater.is_aggregate
 
 
-def _agreement_with(pairs: Pairs, name: str, compared_with: str) -> Estimate:
+def _agreement_with(pairs: Pairs, name: str, compared_with: str, statistic: str) -> Estimate:
+    if (name, compared_with) in pairs:
+        found = pairs[name, compared_with]
+        return turned(found) if statistic == SIGNED else found
     missing = Estimate(None, None, None, None, None, 0, NO_EXPERTS_MEDIAN)
-    return pairs.get((compared_with, name)) or pairs.get((name, compared_with)) or missing
+    return pairs.get((compared_with, name), missing)
 
 
 def _framework_benchmark(block: str, framework: str, scales: Sequence[ScaleBenchmark]) -> FrameworkBenchmark:

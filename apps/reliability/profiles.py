@@ -1,7 +1,7 @@
 """One rater beside the others on one scale: how severe, how wide, which points, and how far they agree."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 
 import numpy as np
@@ -10,7 +10,7 @@ from apps.measures.aggregates import Aggregate
 from apps.measures.arrays import FloatArray
 from apps.measures.results import Reason, Result, undefined
 from apps.reliability.agreement import AgreementRow
-from apps.reliability.benchmarks import EXPERTS_MEDIAN
+from apps.reliability.benchmarks import EXPERTS_MEDIAN, SIGNED
 from apps.reliability.distributions import Distribution, distribution_of
 from apps.reliability.matrix import GROUP_NAMES, MIN_RATERS, Kind, RaterKey, RatingTable, Side, TableKey
 
@@ -157,8 +157,8 @@ def rows_with(rows: Iterable[AgreementRow], name: str, other: str) -> list[Agree
 def standings(rows: Iterable[AgreementRow], raters: Sequence[RaterKey]) -> Mapping[str, tuple[Standing, Standing]]:
     """For each rater by name: agreement with the rest of their kind, and with `experts:median`.
 
-    `rows` are of one statistic and one convention. A standing of no scales says that the comparison is not made: the
-    kind is not summed up, or the rater is an expert.
+    `rows` are of one statistic and one convention; a bias is that of the rater, above 0 where they score higher. A
+    standing of no scales says that the comparison is not made: the kind is not summed up, or the rater is an expert.
     """
     rests = {rest_name(rater): rater.name for rater in raters if rest_name(rater)}
     with_rest: dict[str, list[AgreementRow]] = {rater.name: [] for rater in raters}
@@ -166,7 +166,14 @@ def standings(rows: Iterable[AgreementRow], raters: Sequence[RaterKey]) -> Mappi
     for row in rows:
         for name, other in ((row.a, row.b), (row.b, row.a)):
             if rests.get(other) == name:
-                with_rest[name].append(row)
+                with_rest[name].append(_seen_from(row, name))
             elif other == EXPERTS_MEDIAN and name in with_experts:
-                with_experts[name].append(row)
+                with_experts[name].append(_seen_from(row, name))
     return {rater.name: (Standing.of(with_rest[rater.name]), Standing.of(with_experts[rater.name])) for rater in raters}
+
+
+def _seen_from(row: AgreementRow, name: str) -> AgreementRow:
+    """A bias is the mean of b minus that of a: turned where the rater is a."""
+    if row.statistic != SIGNED or row.b == name or row.value is None:
+        return row
+    return replace(row, value=0.0 - row.value)

@@ -76,6 +76,25 @@ def test_a_heat_map_is_the_same_turned_over_and_holds_the_rows():
                 assert cell.cell.estimate.value == values[frozenset((a, b))]
 
 
+def test_a_bias_has_the_other_sign_turned_over_and_f1_one_direction():
+    """Each cell is the mean of its column less that of its row; F1 takes the row as the truth."""
+    table = make_table(COLUMNS, kinds=KINDS)
+    found = heat(table, "bias")
+    means = {name: np.mean(values) for name, values in COLUMNS.items()}
+    for i, row in enumerate(found.rows):
+        for j, cell in enumerate(row.cells):
+            a, b = row.side.name, found.sides[j].name
+            if a in means and b in means and i != j:
+                assert cell.cell is not None
+                assert cell.cell.estimate.value == pytest.approx(means[b] - means[a])
+    assert found.rows[0].cells[1].is_without
+    assert found.rows[1].cells[0].is_without
+    one_way = heat(table, "f1_weighted")
+    assert one_way.rows[1].cells[2].cell is not None
+    assert one_way.rows[2].cells[1].cell is None
+    assert one_way.n_pairs == found.n_pairs == 10
+
+
 def test_a_rater_meets_their_group_without_themselves():
     table = make_table(COLUMNS, kinds=KINDS)
     found = heat(table)
@@ -291,6 +310,8 @@ def test_the_bias_of_a_reference_side_is_turned_round():
     assert (line.bias.ci_low, line.bias.ci_high) == (-bias.ci_high, -bias.ci_low)
     own = np.array([5, 5, 5, 5, 5, 4.0]) - np.array([1, 2, 3, 4, 5, 2.0])
     assert line.bias.value == pytest.approx(own.mean())
+    # Beside it as the statistic of agreement it has the same sign.
+    assert RaterRows("panel", rows).estimate(table.key, "bias", "experts:median") == line.bias
 
 
 def test_a_crowd_worker_is_compared_with_the_others_and_the_only_other_without_an_interval():

@@ -157,6 +157,22 @@ def test_other_statistics_do_not_enter_and_two_conventions_are_refused():
         scale_benchmarks(both, CAST)
 
 
+def test_a_bias_is_that_of_the_side_whoever_comes_first():
+    """A reference stands before the experts in the rows: the same ratings as a model's must not get another sign."""
+    kinds = {"gold": Kind.REFERENCE, "gpt": Kind.LLM}
+    columns = {"expert1": [1, 2, 3, 4], "expert2": [1, 2, 3, 5], "gold": [2, 3, 4, 5], "gpt": [2, 3, 4, 5]}
+    table = make_table(columns, kinds=kinds)
+    rows = analyse([table], Settings(resamples=200)).rows
+    [benchmark] = scale_benchmarks(rows, table.raters, "bias")
+    gold, gpt = (side.estimate for side in benchmark.sides)
+    assert gold.value == gpt.value == pytest.approx(0.875)
+    assert gold.ci_low is not None
+    assert gold.ci_high is not None
+    assert gold.ci_low <= gold.value <= gold.ci_high
+    [kappas] = scale_benchmarks(rows, table.raters)
+    assert kappas.sides[0].estimate.value == kappas.sides[1].estimate.value
+
+
 def test_a_framework_is_the_median_of_its_scales_and_counts_what_is_undefined():
     rows = [
         *expert_rows(0.1, 0.2, 0.9, dimension="a"),

@@ -175,6 +175,16 @@ def test_standings_over_scales():
     assert experts.n_undefined == 1
 
 
+def test_the_bias_of_a_standing_is_the_raters_own():
+    table = make_table(
+        {"expert1": [1, 2, 3], "expert2": [1, 2, 3], "gold": [2, 3, 4], "gemini": [2, 3, 4]},
+        kinds={"gold": Kind.REFERENCE, "gemini": Kind.LLM},
+    )
+    rows = [row for row in analyse([table], Settings(resamples=0)).rows if row.statistic == "bias"]
+    found = standings(rows, table.raters)
+    assert found["gold"][1].median == found["gemini"][1].median == 1.0
+
+
 def test_a_standing_on_nothing_has_no_median():
     assert Standing.of([]) == Standing(None, None, None, 0, 0, 0)
 

@@ -5,10 +5,12 @@ from dataclasses import dataclass
 
 from apps.dashboard.agreement.cells import Cell, cell_of
 from apps.reliability.agreement import AgreementRow
-from apps.reliability.benchmarks import CROWD_MEAN, EXPERTS_MEDIAN, Estimate, estimate_of
+from apps.reliability.benchmarks import CROWD_MEAN, EXPERTS_MEDIAN, SIGNED, Estimate, estimate_of, turned
 from apps.reliability.matrix import KIND_ORDER, Kind, RaterKey
 from apps.reliability.profiles import rest_name
 
+# It takes one of two as the truth, so that it has one direction only.
+ONE_WAY = "f1_weighted"
 # Sides that are made of several raters.
 SUMMED_UP = {EXPERTS_MEDIAN: Kind.EXPERT, CROWD_MEAN: Kind.CROWD}
 
@@ -39,8 +41,9 @@ class HeatRow:
 
 @dataclass(frozen=True, slots=True)
 class HeatMap:
-    """sides: k. rows: k, each with k cells; turned over its diagonal it is the same. n_undefined: pairs without a
-    value. has_without: a rater stands with their group without them."""
+    """sides: k. rows: k, each with k cells. Turned over its diagonal it is the same, but for a bias, which has the
+    other sign there (column less row), and F1, which is there only with the row as the truth. n_undefined: pairs
+    without a value. has_without: a rater stands with their group without them."""
 
     sides: tuple[Side, ...]
     rows: tuple[HeatRow, ...]
@@ -78,11 +81,18 @@ def heat_map(
     )
 
 
-Pairs = Mapping[frozenset[str], Estimate]
+Pairs = Mapping[tuple[str, str], Estimate]
 
 
 def _pairs(rows: Iterable[AgreementRow], statistic: str) -> Pairs:
-    return {frozenset((row.a, row.b)): estimate_of(row) for row in rows if row.statistic == statistic and row.b}
+    """By row and column."""
+    found: dict[tuple[str, str], Estimate] = {}
+    for row in rows:
+        if row.statistic == statistic and row.b:
+            found[row.a, row.b] = estimate = estimate_of(row)
+            if statistic != ONE_WAY:
+                found[row.b, row.a] = turned(estimate) if statistic == SIGNED else estimate
+    return found
 
 
 def _sides(pairs: Pairs, known: Mapping[str, RaterKey]) -> tuple[Side, ...]:
@@ -104,11 +114,12 @@ def _cell(
     statistic: str,
     threshold: float,
 ) -> HeatCell:
-    pair = frozenset((a.name, b.name))
+    pair = (a.name, b.name)
     is_without = False
     if pair not in here and a.is_summed_up is not b.is_summed_up and a.kind is b.kind:
         single = b if a.is_summed_up else a
-        pair = frozenset((rest_name(known[single.name]), single.name))
+        rest = rest_name(known[single.name])
+        pair = (rest, b.name) if a.is_summed_up else (a.name, rest)
         is_without = pair in here
     if a == b or pair not in here:
         return HeatCell(None, a == b, is_without=False)

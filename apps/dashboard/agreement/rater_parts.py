@@ -1,13 +1,13 @@
 """What stands on the pages of raters, from rows of agreement and tables of ratings. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 
 from apps.dashboard.agreement.cells import Cell, cell_of
 from apps.measures.results import Result
 from apps.reliability.agreement import AgreementRow
-from apps.reliability.benchmarks import EXPERTS_MEDIAN, Estimate, estimate_of
+from apps.reliability.benchmarks import EXPERTS_MEDIAN, SIGNED, Estimate, estimate_of, turned
 from apps.reliability.labels import ScaleLabel
 from apps.reliability.matrix import KIND_ORDER, Kind, RaterKey, RatingTable, TableKey
 from apps.reliability.profiles import Profile, Standing, profile_of, standings
@@ -51,24 +51,15 @@ class RaterRows:
                 self._found[TableKey(row.block, row.framework, row.dimension), row.statistic, other] = row
 
     def estimate(self, key: TableKey, statistic: str, other: str = "") -> Estimate | None:
-        """With the other side; without one, the rater with themselves. None where there is no such row."""
-        row = self._found.get((key, statistic, other))
-        return None if row is None else estimate_of(row)
+        """With the other side; without one, the rater with themselves. None where there is no such row.
 
-    def bias(self, key: TableKey, other: str) -> Estimate | None:
-        """The mean of the rater minus the other side, whichever is the reference side."""
-        row = self._found.get((key, "bias", other))
+        A bias is the mean of the rater minus the other side, whichever is the reference side.
+        """
+        row = self._found.get((key, statistic, other))
         if row is None:
             return None
-        return estimate_of(row) if row.b == self._name else _turned(estimate_of(row))
-
-
-def _turned(estimate: Estimate) -> Estimate:
-    """The same difference the other way round."""
-    value, low, high = (
-        None if one is None else 0.0 - one for one in (estimate.value, estimate.ci_high, estimate.ci_low)
-    )
-    return replace(estimate, value=value, ci_low=low, ci_high=high)
+        is_turned = statistic == SIGNED and row.b != self._name
+        return turned(estimate_of(row)) if is_turned else estimate_of(row)
 
 
 def rater_lines(
@@ -93,7 +84,7 @@ def rater_lines(
                 there = others.estimate(key, statistic, other)
                 return None if here is None else cell_of(here, there, statistic=statistic, threshold=threshold)
 
-            bias = rows.bias(table.key, profile.yardstick) if profile.yardstick else None
+            bias = rows.estimate(table.key, SIGNED, profile.yardstick) if profile.yardstick else None
             with_experts = EXPERTS_MEDIAN if profile.yardstick != EXPERTS_MEDIAN else ""
             lines.append(
                 RaterLine(

@@ -57,7 +57,7 @@ def benchmark_figure(
         caption=f"{words.statistic_title(statistic, convention)} of every pair of experts, and of every other side "
         f"with {_whom(benchmarks)}; 95 % intervals over items; {items} to a comparison. A median of several experts is "
         f"steadier than one of them: the two are not quite the same measure.{order}",
-        summary=scale_summary(benchmarks, labels, threshold),
+        summary=scale_summary(benchmarks, labels, threshold, statistic),
         columns=("Scale", "Framework", "Items", *EXPERT_COLUMNS, *(label for label, _ in series)),
         rows=tuple(_scale_cells(one, labels, _names(benchmarks)) for one in benchmarks),
         numeric_columns=frozenset(range(2, 6 + len(series))),
@@ -95,7 +95,7 @@ def framework_figure(
         "experts (range and circle), of each pair of experts (ticks), and of every other side with the experts' "
         "median. What is undefined is left out of a median and counted. Without intervals: the scales of a framework "
         "share their items and are no sample of scales.",
-        summary=framework_summary(benchmarks, labels, threshold),
+        summary=framework_summary(benchmarks, labels, threshold, statistic),
         columns=("Framework", "Scales", *EXPERT_COLUMNS, *(label for label, _ in series)),
         rows=tuple(_framework_cells(one, labels, _names(benchmarks)) for one in benchmarks),
         numeric_columns=frozenset(range(1, 5 + len(series))),

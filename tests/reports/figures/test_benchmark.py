@@ -1,8 +1,11 @@
+from dataclasses import replace
+
 import pytest
 
 from apps.reliability.benchmarks import frameworks_of, scale_benchmarks
 from apps.reliability.matrix import Kind, RaterKey, TableKey
 from apps.reports.figures.benchmark import benchmark_figure, framework_figure
+from apps.reports.figures.benchmark_words import framework_summary, scale_summary
 from apps.reports.figures.palettes import PAPER, SCREEN
 from tests.reports.figures.conftest import (
     CAST,
@@ -254,3 +257,55 @@ class TestByFramework:
 
     def test_no_framework_at_all(self):
         assert drawn_frameworks([]).summary == "There are no frameworks to show."
+
+
+class TestWhatASummarySays:
+    """Not every statistic is the better the higher it is."""
+
+    def rows(self):
+        return [
+            *expert_rows((0.1, 0.2, 0.3)),
+            row("experts:median", "gemini", 0.15),
+            *expert_rows((1.1, 1.2, 1.3), dimension="other"),
+            row("experts:median", "gemini", 1.5, dimension="other"),
+        ]
+
+    def summary(self, statistic):
+        rows = [replace(one, statistic=statistic) for one in self.rows()]
+        return scale_summary(scale_benchmarks(rows, CAST, statistic), labels_of(CAST), None, statistic)
+
+    def test_the_greater_a_distance_the_less_they_agree(self):
+        summary = self.summary("mae")
+        assert summary.startswith(
+            "Experts differ most on other (Warmth), where their median pair is at 1.20, and least"
+        )
+        assert (
+            "The difference from the experts' median is at most that of their median pair for gemini on 1 of 2"
+            in summary
+        )
+        assert "agree" not in summary.lower()
+
+    def test_a_bias_says_nothing_of_agreement(self):
+        summary = self.summary("bias")
+        assert "of the second less the first by name, is highest on other (Warmth), at 1.20, and lowest on" in summary
+        assert "gree" not in summary
+
+    def test_of_kappa_more_is_more_agreement(self):
+        summary = self.summary("kappa_linear")
+        assert summary.startswith("Experts agree most on other (Warmth)")
+        assert "is at least that of their median pair for gemini on 1 of 2 scales." in summary
+
+    def test_medians_over_other_scales_are_not_compared(self):
+        """A side that has a value on the easier of two scales only would seem to agree more than the experts."""
+        rows = [
+            *expert_rows((0.1, 0.1, 0.1)),
+            row("experts:median", "gemini", None),
+            row("experts:median", "gpt", 0.2),
+            *expert_rows((0.9, 0.9, 0.9), dimension="other"),
+            row("experts:median", "gemini", 0.8, dimension="other"),
+            row("experts:median", "gpt", 0.9, dimension="other"),
+        ]
+        summary = framework_summary(frameworks_of(scale_benchmarks(rows, CAST)), labels_of(CAST), 0.6)
+        assert "for gpt on 1 of 1 framework." in summary
+        assert "gemini" not in summary
+        assert "Whoever lacks scales that the experts have, or the other way round, is not counted there." in summary
