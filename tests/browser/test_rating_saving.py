@@ -219,6 +219,7 @@ def test_a_rater_who_was_let_go_is_told(page, watch, emil, grief):
 def test_a_comment_is_saved_when_the_writer_pauses(page, emil, grief):
     assignment = open_item(page, grief, emil)
     page.get_by_role("radio", name="3", exact=True).first.check()
+    page.keyboard.press("k")  # the keys went on to the next scale
     page.keyboard.press("c")
     page.keyboard.type("gentle")
     expect(state(page)).to_have_attribute("data-state", "saving")

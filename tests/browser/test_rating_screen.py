@@ -209,6 +209,17 @@ def test_who_wants_little_motion_waits_for_none(open_page, emil, listening):
     expect(page.locator(".scale-card").locator("visible=true")).to_contain_text("2. Relevance")
 
 
+def test_the_focus_is_drawn_around_all_points_and_suggests_none(open_page, emil, listening):
+    page = open_page(emil)
+    open_item(page, listening, emil)
+    page.keyboard.press("3")
+    expect(page.locator(":focus")).to_have_attribute("value", "1")
+    row = page.locator(".scale-card").nth(1).locator(".points")
+    drawn = "(part) => getComputedStyle(part).outlineStyle"
+    assert row.evaluate(drawn) == "solid"
+    assert [point.evaluate(drawn) for point in row.locator(".point").all()] == ["none"] * 5
+
+
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desk", "phone"])
 def test_opening_a_tool_brings_none_of_the_others_under_the_pointer(open_page, emil, listening, size):
     page = open_page(emil, viewport=size)
