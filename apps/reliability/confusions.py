@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from apps.measures.results import Reason, Result, undefined
-from apps.reliability.matrix import RatingTable
+from apps.reliability.matrix import RatingTable, Side
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,13 @@ def confusion_of(table: RatingTable, a: str, b: str) -> Confusion:
     values belong to no point.
     """
     columns = {rater.name: column for column, rater in enumerate(table.raters)}
-    first, second = table.values[:, columns[a]], table.values[:, columns[b]]
+    return confusion_of_sides(table, Side(a, (columns[a],)), Side(b, (columns[b],)))
+
+
+def confusion_of_sides(table: RatingTable, one: Side, other: Side) -> Confusion:
+    """The same of two sides, each a rater or the value of several; a median may lie between points, too."""
+    a, b = one.name, other.name
+    first, second = table.column(one), table.column(other)
     shared = ~np.isnan(first) & ~np.isnan(second)
     first, second = first[shared], second[shared]
     n_items = int(shared.sum())

@@ -127,6 +127,9 @@ class NewReportSerializer(serializers.Serializer[Any]):
         default={},
         help_text="Only conversations with one of these values under each name: meta.NAME, factor.NAME, language.",
     )
+    all_figures = serializers.BooleanField(
+        default=False, help_text="The figures of each scale and rater as well, not only those of the whole study."
+    )
     with_excluded = serializers.BooleanField(default=False, help_text="Excluded ratings take part all the same.")
 
     def validate_title(self, title: str) -> str:
@@ -224,6 +227,7 @@ def _plan_of(given: dict[str, Any]) -> ReportPlan:
         stars=Stars(given["stars"]),
         threshold=given["threshold"],
         formats=tuple(given["formats"]),
+        all_figures=given["all_figures"],
     )
     selection = DataSelection.of(checked_choice(given["metadata"]), with_excluded=given["with_excluded"])
     return ReportPlan(selection, given["resamples"], options)

@@ -14,24 +14,25 @@ import io
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import BinaryIO
+from typing import BinaryIO, Self
 
 from apps.reports import latex, methods, xlsx
 from apps.reports.archive import write_archive
 from apps.reports.contents import Format, ReportContent
 from apps.reports.documents import agreement_csv, agreement_json
-from apps.reports.figures.figure import Figure
 from apps.reports.figures.palettes import PAPER
+from apps.reports.figures.planned import PlannedFigure
 from apps.reports.figures.render import png_of, svg_of
 from apps.reports.html_report import html_of
 from apps.reports.long_table import write_items, write_ratings
 from apps.reports.manifest import manifest_text
 from apps.reports.readme import readme_text
-from apps.reports.report_figures import figures_of
+from apps.reports.report_figures import FigurePlan, plan_figures
 
 # What writes the bytes of a file.
 Write = Callable[[BinaryIO], None]
-# Called with the name of a file before it is written, also for the files within the archive.
+# Called with the name of a file before it is written, also for the files within the archive, and with that of each
+# single figure of the HTML report before it is drawn.
 Told = Callable[[str], None]
 
 CONTENT_TYPES = {
@@ -66,18 +67,20 @@ def build_files(content: ReportContent, *, told: Told | None = None) -> Iterator
     `svg` and `png` give a file for each figure, the others one each. `told` may raise to end the work.
     """
     tell = told or _nothing
-    workbook = _Once(partial(xlsx.write_workbook, content))
-    for file in _loose_files(content, workbook):
+    shared = _Shared.of(content, tell)
+    for file in _loose_files(shared):
         yield replace(file, write=partial(_write_told, file, tell))
     if Format.ZIP in content.options.formats:
-        yield BuiltFile(ARCHIVE, CONTENT_TYPES["zip"], partial(_write_archive, content, workbook, tell))
+        yield BuiltFile(ARCHIVE, CONTENT_TYPES["zip"], partial(_write_archive, shared, tell))
 
 
 def count_files(content: ReportContent) -> int:
     """How many times `told` will be called, for a progress bar."""
-    workbook = partial(xlsx.write_workbook, content)
-    count = len(_loose_files(content, workbook))
-    return count + len(list(_archive_files(content, workbook))) + 1 if Format.ZIP in content.options.formats else count
+    shared, formats = _Shared.of(content, _nothing), content.options.formats
+    count = len(_loose_files(shared))
+    if Format.ZIP in formats:
+        count += len(list(_archive_files(shared))) + 1
+    return count + len(shared.plan.singles) * bool({Format.HTML, Format.ZIP} & set(formats))
 
 
 class _Once:
@@ -95,56 +98,75 @@ class _Once:
         out.write(self._data)
 
 
-def _write_archive(content: ReportContent, workbook: Write, tell: Told, out: BinaryIO) -> None:
+@dataclass(frozen=True, slots=True)
+class _Shared:
+    """What several files of one report are made of."""
+
+    content: ReportContent
+    plan: FigurePlan
+    workbook: Write
+    html: Write
+
+    @classmethod
+    def of(cls, content: ReportContent, tell: Told) -> Self:
+        plan = plan_figures(content)
+        html = partial(_write_text, partial(html_of, content, plan, partial(_tell_drawing, tell)))
+        return cls(content, plan, _Once(partial(xlsx.write_workbook, content)), _Once(html))
+
+
+def _write_archive(shared: _Shared, tell: Told, out: BinaryIO) -> None:
     """The archive of everything, whatever formats were chosen."""
-    told = (replace(file, write=partial(_write_told, file, tell)) for file in _archive_files(content, workbook))
+    told = (replace(file, write=partial(_write_told, file, tell)) for file in _archive_files(shared))
     tell(ARCHIVE)
-    write_archive(out, told, lambda entries: manifest_text(content, entries))
+    write_archive(out, told, lambda entries: manifest_text(shared.content, entries))
 
 
-def _archive_files(content: ReportContent, workbook: Write) -> Iterator[BuiltFile]:
+def _archive_files(shared: _Shared) -> Iterator[BuiltFile]:
     """Every file of the archive but its manifest, in their order."""
-    yield _text_file("README.txt", partial(readme_text, content))
-    yield from _documents(content, workbook)
-    for figure in figures_of(content, PAPER):
-        yield from (replace(one, name=f"figures/{one.name}") for one in _drawn(figure, figure.name, ("svg", "png")))
+    content = shared.content
+    yield _text_file("README.txt", partial(readme_text, content, shared.plan))
+    yield from _documents(shared)
+    for figure in shared.plan.figures:
+        folder = f"figures/{figure.folder}/" if figure.folder else "figures/"
+        yield from _drawn(figure, f"{folder}{figure.name}", ("svg", "png"))
     yield BuiltFile("ratings.csv", CONTENT_TYPES["csv"], partial(_write_ratings, content))
     yield BuiltFile("items.csv", CONTENT_TYPES["csv"], partial(_write_items, content))
 
 
-def _loose_files(content: ReportContent, workbook: Write) -> list[BuiltFile]:
-    formats = content.options.formats
-    files = [file for file in _documents(content, workbook) if file.name.rpartition(".")[2] in formats]
+def _loose_files(shared: _Shared) -> list[BuiltFile]:
+    formats = shared.content.options.formats
+    files = [file for file in _documents(shared) if file.name.rpartition(".")[2] in formats]
     pictures = [kind for kind in ("svg", "png") if kind in formats]
     if pictures:
-        for figure in figures_of(content, PAPER):
+        for figure in shared.plan.figures:
             files += _drawn(figure, f"figure-{figure.name}", pictures)
     return files
 
 
-def _documents(content: ReportContent, workbook: Write) -> Iterator[BuiltFile]:
+def _documents(shared: _Shared) -> Iterator[BuiltFile]:
     """One for each format that is no picture and no archive."""
+    content = shared.content
     yield _text_file("agreement.csv", partial(agreement_csv, content))
     yield _text_file("agreement.json", partial(agreement_json, content))
-    yield BuiltFile("agreement.xlsx", CONTENT_TYPES["xlsx"], workbook)
+    yield BuiltFile("agreement.xlsx", CONTENT_TYPES["xlsx"], shared.workbook)
     yield _text_file("tables.tex", partial(latex.tables_tex, content))
-    yield _text_file("report.html", partial(html_of, content))
+    yield BuiltFile("report.html", CONTENT_TYPES["html"], shared.html)
     yield _text_file("methods.txt", partial(methods.methods_text, content))
 
 
-def _drawn(figure: Figure, name: str, kinds: Sequence[str]) -> Iterator[BuiltFile]:
+def _drawn(figure: PlannedFigure, name: str, kinds: Sequence[str]) -> Iterator[BuiltFile]:
     if "svg" in kinds:
         yield _text_file(f"{name}.svg", partial(_svg, figure))
     if "png" in kinds:
         yield BuiltFile(f"{name}.png", CONTENT_TYPES["png"], partial(_write_png, figure))
 
 
-def _svg(figure: Figure) -> str:
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{svg_of(figure)}\n'
+def _svg(figure: PlannedFigure) -> str:
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{svg_of(figure.drawn(PAPER))}\n'
 
 
-def _write_png(figure: Figure, out: BinaryIO) -> None:
-    out.write(png_of(figure))
+def _write_png(figure: PlannedFigure, out: BinaryIO) -> None:
+    out.write(png_of(figure.drawn(PAPER)))
 
 
 def _text_file(name: str, text: Callable[[], str]) -> BuiltFile:
@@ -166,6 +188,10 @@ def _write_items(content: ReportContent, out: BinaryIO) -> None:
 def _write_told(file: BuiltFile, tell: Told, out: BinaryIO) -> None:
     tell(file.name)
     file.write(out)
+
+
+def _tell_drawing(tell: Told, figure: PlannedFigure) -> None:
+    tell(f"report.html, {figure.name}")
 
 
 def _nothing(name: str) -> None:

@@ -36,6 +36,7 @@ def _settings_words(settings: Settings, options: ReportOptions) -> list[str]:
         words += [word for one in chosen for word in (option, one)]
     words += ["--stars", str(options.stars)] if options.stars is not Stars.ADJUSTED else []
     words += ["--threshold", f"{options.threshold:g}"] if options.threshold != usual.threshold else []
+    words += ["--all-figures"] if options.all_figures else []
     return [*words, "--formats", ",".join(options.formats), "--out", "report/"]
 
 

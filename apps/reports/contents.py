@@ -56,10 +56,11 @@ class Format(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ReportOptions:
-    """What somebody chose. Everything but `convention` only narrows what is shown, and changes no figure.
+    """What somebody chose. Everything but `convention` only says what is shown, and changes no figure.
 
     Empty means all. `groups` are names such as `experts`: a row stays where each of its sides is one of them, or of
-    them. `raters`: a row stays where it names one of them. Raises ValueError in a sentence for an unknown choice.
+    them. `raters`: a row stays where it names one of them. `all_figures`: the figures of each scale and rater are
+    drawn, too. Raises ValueError in a sentence for an unknown choice.
     """
 
     convention: Convention = Convention.SCALE
@@ -72,6 +73,7 @@ class ReportOptions:
     stars: Stars = Stars.ADJUSTED
     threshold: float = DEFAULT_THRESHOLD
     formats: tuple[str, ...] = (Format.CSV, Format.JSON)
+    all_figures: bool = False
 
     def __post_init__(self) -> None:
         _check("convention", [self.convention], tuple(Convention))
@@ -97,6 +99,7 @@ class ReportOptions:
         given["convention"] = Convention(given.get("convention", Convention.SCALE))
         given["stars"] = Stars(given.get("stars", Stars.ADJUSTED))
         given["threshold"] = float(given.get("threshold", DEFAULT_THRESHOLD))
+        given["all_figures"] = bool(given.get("all_figures", False))
         return cls(**given)
 
     def as_dict(self) -> dict[str, Any]:

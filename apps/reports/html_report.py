@@ -3,8 +3,10 @@
 Colours are those of the site, so that it is readable in light and dark; on paper it is always light.
 """
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC
+from itertools import groupby
 from pathlib import Path
 
 from django.contrib.staticfiles import finders
@@ -12,13 +14,15 @@ from django.template.loader import render_to_string
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import override
 
+from apps.reliability.matrix import TableKey
 from apps.reports.contents import ReportContent
 from apps.reports.figures.figure import Figure
 from apps.reports.figures.palettes import SCREEN
+from apps.reports.figures.planned import PlannedFigure
 from apps.reports.figures.render import svg_of
 from apps.reports.html_tables import data_table, figure_tables, left_out_table, notes_table, scales_table
 from apps.reports.methods import methods_paragraphs
-from apps.reports.report_figures import figures_of
+from apps.reports.report_figures import FigurePlan, plan_figures
 from apps.reports.wording import filter_text, undefined_text
 
 TEMPLATE = "reports/report_file.html"
@@ -29,15 +33,27 @@ LANGUAGE = "en"
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure with its two drawings."""
+    """A figure with its drawings. One of a single scale or rater is only drawn narrow, which fits everywhere."""
 
     figure: Figure
-    wide: SafeString
     narrow: SafeString
+    wide: str = ""
 
 
-def html_of(content: ReportContent) -> str:
-    """The whole file."""
+@dataclass(frozen=True)
+class Fold:
+    """The figures of one scale or one rater, under their name; `place`: the framework of a scale."""
+
+    heading: str
+    place: str
+    drawings: list[Drawing]
+
+
+def html_of(
+    content: ReportContent, plan: FigurePlan | None = None, told: Callable[[PlannedFigure], None] | None = None
+) -> str:
+    """The whole file. `told` is called before each figure of a single scale or rater, and may raise to end the work."""
+    plan = plan or plan_figures(content)
     paragraphs, references = methods_paragraphs(content)
     context = {
         "content": content,
@@ -47,7 +63,9 @@ def html_of(content: ReportContent) -> str:
         "paragraphs": paragraphs,
         "references": references,
         "data": data_table(content),
-        "drawings": [_drawing(figure) for figure in figures_of(content, SCREEN)],
+        "drawings": [_drawing(figure.drawn(SCREEN)) for figure in plan.overview],
+        "folders": _folders(content, plan, told),
+        "figures_left_out": plan.left_out,
         "tables": list(figure_tables(content)),
         "notes": notes_table(content),
         "left_out": left_out_table(content),
@@ -60,7 +78,29 @@ def html_of(content: ReportContent) -> str:
 
 
 def _drawing(figure: Figure) -> Drawing:
-    return Drawing(figure, svg_of(figure), svg_of(figure, narrow=True))
+    return Drawing(figure, svg_of(figure, narrow=True), svg_of(figure))
+
+
+def _folders(
+    content: ReportContent, plan: FigurePlan, told: Callable[[PlannedFigure], None] | None
+) -> dict[str, list[Fold]]:
+    """The figures of scales, and those of raters, as they lie in the archive."""
+    found: dict[str, list[Fold]] = {}
+    for (folder, of), figures in groupby(plan.singles, key=lambda figure: (figure.folder, figure.of)):
+        drawn = list(_narrow_drawings(figures, told))
+        place = content.place_of(of) if isinstance(of, TableKey) else ""
+        found.setdefault(folder, []).append(Fold(drawn[0][0].heading, place, [drawing for _one, drawing in drawn]))
+    return found
+
+
+def _narrow_drawings(
+    figures: Iterator[PlannedFigure], told: Callable[[PlannedFigure], None] | None
+) -> Iterator[tuple[PlannedFigure, Drawing]]:
+    for planned in figures:
+        if told:
+            told(planned)
+        figure = planned.drawn(SCREEN)
+        yield planned, Drawing(figure, svg_of(figure, narrow=True))
 
 
 def _styles() -> SafeString:

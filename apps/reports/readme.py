@@ -1,6 +1,7 @@
 """`README.txt` of an archive: what each file holds, and how to compute the figures again. Pure."""
 
 from apps.reports.contents import ReportContent
+from apps.reports.report_figures import FigurePlan
 from apps.reports.wording import filter_text
 
 _FILES = (
@@ -17,17 +18,30 @@ _FILES = (
 )
 
 
-def readme_text(content: ReportContent) -> str:
-    width = max(len(name) for name, _text in _FILES)
-    listed = "\n".join(f"{name:<{width}}  {text}" for name, text in _FILES)
+_SINGLE_FIGURES = (
+    ("figures/scales/", "the figures of each scale: how it is used, its raters two by two, and point by point"),
+    ("figures/raters/", "the figure of each rater: the points they use, and how much higher or lower they rate"),
+)
+
+
+def readme_text(content: ReportContent, plan: FigurePlan) -> str:
+    """`plan`: the figures of the archive."""
+    folders = {f"figures/{figure.folder}/" for figure in plan.singles}
+    place = next(number for number, (name, _text) in enumerate(_FILES, start=1) if name == "figures/")
+    singles = [entry for entry in _SINGLE_FIGURES if entry[0] in folders]
+    files = [*_FILES[:place], *singles, *_FILES[place:]]
+    width = max(len(name) for name, _text in files)
+    listed = "\n".join(f"{name:<{width}}  {text}" for name, text in files)
     source = f"study {content.study}" if content.study else f"file {content.ratings_file}"
     narrowed = f"\n{filter_text(content.options)} ratings.csv holds all ratings.\n" if content.options.narrows else ""
+    missing = "".join(f"\nNot drawn: {sentence}" for sentence in plan.left_out)
+    missing += "\n" if missing else ""
     return f"""{content.title}
 Agreement between raters, {source}
 Computed on {content.generated_at:%Y-%m-%d %H:%M} UTC by Accord {content.versions.get("accord", "")}
 {narrowed}
 {listed}
-
+{missing}
 To compute every figure again from this archive alone, without the study:
 
     python manage.py recompute report.zip

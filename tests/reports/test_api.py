@@ -90,13 +90,25 @@ def test_every_choice_is_taken(rated, client, token, rosa):
         "metadata": {"meta.topic": ["loss", ""]},
         "with_excluded": True,
         "formats": ["csv"],
+        "all_figures": True,
     }
     answer = post(client, token(rosa), **chosen)
     assert answer.status_code == 201, answer.text
     options = answer.json()["options"]
     assert options["selection"] == {"metadata": {"meta.topic": ["", "loss"]}, "with_excluded": True}
     assert options["resamples"] == 0
-    for name in ("convention", "stars", "threshold", "parts", "block", "framework", "groups", "raters", "formats"):
+    for name in (
+        "convention",
+        "stars",
+        "threshold",
+        "parts",
+        "block",
+        "framework",
+        "groups",
+        "raters",
+        "formats",
+        "all_figures",
+    ):
         assert options["options"][name] == chosen[name]
 
 

@@ -57,6 +57,71 @@ def test_every_format_has_its_files(files):
     assert files["figure-alphas.svg"].startswith(b"<?xml")
 
 
+ALL_FIGURES = ReportOptions(formats=("html", "png", "zip"), all_figures=True)
+
+
+@pytest.fixture(scope="module")
+def with_all_figures() -> ReportContent:
+    return content_of(study_tables(), options=ALL_FIGURES, resamples=0)
+
+
+def test_figures_of_each_scale_and_rater_lie_in_folders(with_all_figures, tmp_path):
+    """Every file is told before it is written, and each single figure of the HTML report, of which there is one."""
+    told: list[str] = []
+    files = {}
+    for file in build_files(with_all_figures, told=told.append):
+        out = io.BytesIO()
+        file.write(out)
+        files[file.name] = out.getvalue()
+    assert len(told) == count_files(with_all_figures)
+    with zipfile.ZipFile(io.BytesIO(files["report.zip"])) as opened:
+        inside = {name: opened.read(name) for name in opened.namelist()}
+    names = [name.removeprefix("figures/").removesuffix(".svg") for name in inside if name.endswith(".svg")]
+    assert names[:4] == [
+        "benchmark",
+        "alphas",
+        "scales/distribution-letters-care-warmth",
+        "scales/raters-letters-care-warmth",
+    ]
+    assert names[4] == "scales/confusion-letters-care-warmth-experts-median-gpt"
+    assert names[-5:] == [f"raters/rater-{name}" for name in ("e1", "e2", "e3", "crowd", "gpt")]
+    assert [name for name in told if name.startswith("report.html, ")] == [
+        f"report.html, {name.rpartition('/')[2]}" for name in names[2:]
+    ]
+    assert {name for name in files if name.endswith(".png")} == {
+        f"figure-{name.rpartition('/')[2]}.png" for name in names
+    }
+    assert files["report.html"] == inside["report.html"]
+    readme = inside["README.txt"].decode()
+    assert "figures/scales/" in readme
+    assert "figures/raters/" in readme
+    assert "Not drawn: Matrices, point by point, of 2 pairs: values between points." in readme
+    assert json.loads(inside["manifest.json"])["options"]["all_figures"] is True
+    (tmp_path / "report.zip").write_bytes(files["report.zip"])
+    assert recompute(tmp_path / "report.zip").is_same
+
+
+def test_the_work_can_be_ended_between_two_figures(with_all_figures):
+    class EndedError(Exception):
+        pass
+
+    told: list[str] = []
+
+    def end(name: str) -> None:
+        told.append(name)
+        if name.startswith("report.html, raters-"):
+            raise EndedError
+
+    [html] = (file for file in build_files(with_all_figures, told=end) if file.name == "report.html")
+    with pytest.raises(EndedError):
+        html.write(io.BytesIO())
+    assert told == [
+        "report.html",
+        "report.html, distribution-letters-care-warmth",
+        "report.html, raters-letters-care-warmth",
+    ]
+
+
 @pytest.mark.parametrize("chosen", [("csv",), ("json", "txt"), ("svg",), ("zip",)])
 def test_only_the_chosen_formats_are_written(content, chosen):
     files = written(replace(content, options=ReportOptions(formats=chosen)))

@@ -31,7 +31,12 @@ def test_options_survive_json():
     import json
 
     options = ReportOptions(
-        convention=Convention.OBSERVED, groups=("experts",), raters=("-1",), stars=Stars.NONE, threshold=0.4
+        convention=Convention.OBSERVED,
+        groups=("experts",),
+        raters=("-1",),
+        stars=Stars.NONE,
+        threshold=0.4,
+        all_figures=True,
     )
     assert ReportOptions.from_dict(json.loads(json.dumps(options.as_dict()))) == options
     assert ReportOptions.from_dict({}) == ReportOptions()

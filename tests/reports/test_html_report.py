@@ -97,6 +97,25 @@ def test_it_holds_figures_tables_methods_and_origins(content, html):
     assert "1 not at all; 2; 3 somewhat" in text
 
 
+def test_figures_of_each_scale_and_rater_are_folded_up_under_their_names():
+    content = content_of(study_tables(), resamples=0, options=ReportOptions(all_figures=True))
+    html = html_of(content)
+    test_it_stands_alone(html)
+    test_every_link_leads_to_a_place_of_the_page(html)
+    summaries = re.findall(r'<details class="fold">\s*<summary>([^<]*)', html)
+    assert [text.strip() for text in summaries] == ["Warmth", "Fluency", "e1", "e2", "e3", "crowd", "gpt"]
+    # Four drawings of the overview; one of each scale's three figures and of each of five raters.
+    assert html.count("<svg") == 4 + 2 * 3 + 5
+    text = " ".join(Reader(html).text)
+    assert "Experts' median and gpt on Warmth, point by point" in text
+    assert "Matrices, point by point, of 2 pairs: values between points." in text
+
+
+def test_without_them_nothing_is_folded_up(html):
+    assert '<details class="fold"' not in html
+    assert 'id="figures-left-out"' not in html
+
+
 def test_every_figure_stands_under_its_name(content):
     """The cells of both tables against the rows they are made from."""
     by_place = {(row.dimension, row.statistic, row.a, row.b): row for row in content.rows}

@@ -399,12 +399,13 @@ def test_names_survive_from_file_to_archive_and_back(tmp_path):
 def test_the_command_of_a_file_writes_the_same_again(long_file, tmp_path):
     path = long_file({"a": [1, 2, 4], "crowd": [1.5, 3.33, 4]})
     asked = ["--ratings", path, "--points", "1,2,3,4,5", "--aggregate", "crowd", "--bootstrap", "9", "--rater", "a"]
-    run(tmp_path / "one", *asked, "--convention", "observed", "--formats", "csv,zip")
+    run(tmp_path / "one", *asked, "--convention", "observed", "--formats", "csv,zip", "--all-figures")
     import shlex
 
     command = shlex.split(json.loads(members(tmp_path / "one")["manifest.json"])["command"])
     assert command[:3] == ["python", "manage.py", "agreement"]
     again = command[3:]
+    assert "--all-figures" in again
     again[again.index("--ratings") + 1] = path
     again[again.index("--out") + 1] = str(tmp_path / "two")
     call_command("agreement", *again, stdout=StringIO())

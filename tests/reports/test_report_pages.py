@@ -239,6 +239,7 @@ def test_every_choice_is_kept(rated, sign_in, rosa):
         groups=["experts"],
         raters=["expert1", "expert3"],
         with_excluded="on",
+        all_figures="on",
         **{topic.html_name: ["loss", ""]},
     )
     assert sign_in(rosa).post(NEW, chosen).status_code == 302
@@ -250,14 +251,23 @@ def test_every_choice_is_kept(rated, sign_in, rosa):
     assert (plan.options.block, plan.options.framework) == ("main", "warmth-scales")
     assert (plan.options.groups, plan.options.raters) == (("experts",), ("expert1", "expert3"))
     assert (plan.options.formats, plan.options.parts, plan.options.stars) == (("csv", "zip"), ("pairs",), "none")
+    assert plan.options.all_figures is True
     page = sign_in(rosa).get(of(report)).text
-    for words in ("by the values that occur", "0.45", "no stars", "expert1, expert3", "meta.topic", "loss"):
+    for words in (
+        "of each scale and rater",
+        "by the values that occur",
+        "0.45",
+        "no stars",
+        "expert1, expert3",
+        "meta.topic",
+        "loss",
+    ):
         assert words in page
     again = sign_in(rosa).get(f"{NEW}?like={report.pk}").context["form"]
-    for name in ("title", "formats", "convention", "block", "groups", "raters", "with_excluded", topic.html_name):
-        assert again[name].value() == {"title": "Two words", "with_excluded": True, topic.html_name: ["", "loss"]}.get(
-            name, chosen.get(name)
-        )
+    ticked = {"with_excluded": True, "all_figures": True}
+    for name in ("title", "formats", "convention", "block", "groups", "raters", *ticked, topic.html_name):
+        kept = {"title": "Two words", topic.html_name: ["", "loss"]} | ticked
+        assert again[name].value() == kept.get(name, chosen.get(name))
 
 
 @pytest.mark.parametrize(

@@ -22,13 +22,14 @@ def confusion_figure(
 ) -> Figure:
     """Rows are the points of `a`, columns those of `b`; colours by the share of the row."""
     a, b = labels.rater(confusion.a), labels.rater(confusion.b)
+    one, other = (name if name in labels.kinds else words.in_sentence(name) for name in (confusion.a, confusion.b))
     points = [words.point(point) for point in confusion.points]
     return Figure(
         name=name or slug_of("confusion", *key, confusion.a, confusion.b),
         title=f"{a} and {b} on {labels.scale(key)}, point by point",
-        caption=f"Items by the point that {a} gave (rows) and that {b} gave (columns), with the share of the row. "
+        caption=f"Items by the point of {one} (rows) and of {other} (columns), with the share of the row. "
         f"Framed: the same point. {_points_in_words(confusion, key, labels)}".strip(),
-        summary=_summary(confusion, a, b),
+        summary=_summary(confusion, one, other),
         columns=(f"{a} gave", *(f"{b} gave {point}" for point in points), "All"),
         rows=tuple(_cells(row, share, point) for row, share, point in zip(*_parts(confusion), strict=True)),
         numeric_columns=frozenset(range(1, len(points) + 2)),

@@ -8,7 +8,7 @@ from apps.reliability.matrix import TableKey
 from apps.reports.figures import words
 from apps.reports.figures.canvas import LINES, Canvas, Text
 from apps.reports.figures.figure import Figure, Spec, slug_of
-from apps.reports.figures.labels import FigureLabels
+from apps.reports.figures.labels import NO_NAME, FigureLabels
 from apps.reports.figures.legend import MARGIN
 from apps.reports.figures.palettes import Layout, Palette
 
@@ -28,7 +28,7 @@ def distribution_figure(
     points = distributions[0].points if distributions else ()
     return Figure(
         name=name or slug_of("distribution", *key),
-        title=f"How the scale {scale} is used",
+        title="How the scale is used" if scale == NO_NAME else f"How the scale {scale} is used",
         caption=f"Share of the ratings at each point. {_points_in_words(key, points, labels)}".strip()
         + _between_in_words(distributions),
         summary=_summary(distributions, labels),
@@ -124,7 +124,11 @@ def _points_in_words(key: TableKey, points: Sequence[float], labels: FigureLabel
 
 
 def _between_in_words(distributions: Sequence[Distribution]) -> str:
-    parts = [f"{one.n_between} of {one.name}" for one in distributions if one.n_between]
+    parts = [
+        f"{one.n_between} of {words.in_sentence(one.name) if one.is_group else words.isolated(one.name)}"
+        for one in distributions
+        if one.n_between
+    ]
     if not parts:
         return ""
     return f" Ratings between two points are counted at the nearest, halfway at the higher one: {words.listed(parts)}."

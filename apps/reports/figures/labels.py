@@ -12,6 +12,7 @@ from apps.reliability.matrix import GROUP_NAMES, Kind, RaterKey, TableKey
 from apps.reports.figures.symbols import Symbol, symbol_of, symbols_of
 from apps.reports.figures.words import group_label
 
+NO_NAME = "one scale"
 KIND_OF_GROUP = {name: kind for kind, name in GROUP_NAMES.items()}
 
 
@@ -51,7 +52,8 @@ class FigureLabels:
         )
 
     def scale(self, key: TableKey) -> str:
-        return self.scales.get(key) or key.dimension
+        """Of a file of ratings the only scale may have no name."""
+        return self.scales.get(key) or key.dimension or NO_NAME
 
     def place(self, key: TableKey) -> str:
         """The framework of a scale, and its block where the framework is used in several."""

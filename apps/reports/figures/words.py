@@ -115,6 +115,14 @@ def group_label(name: str) -> str:
     return GROUPS.get(name, name)
 
 
+def in_sentence(name: str) -> str:
+    """A group or its value within a sentence: `the experts`, `the crowd mean`, `all raters`; a name as it is."""
+    if name not in GROUPS:
+        return isolated(name)
+    label = GROUPS[name][0].lower() + GROUPS[name][1:]
+    return label if name == "all" else f"the {label}"
+
+
 def kind_label(kind: Kind | None) -> str:
     return GROUPS["all"] if kind is None else KIND_NAMES[kind]
 

@@ -44,6 +44,14 @@ def _ticks() -> forms.CheckboxSelectMultiple:
 class ReportForm(forms.Form):
     title = forms.CharField(label=_("Title"), max_length=LONGEST_TITLE, help_text=_("It heads the report."))
     formats = forms.MultipleChoiceField(label=_("Files"), widget=_ticks())
+    all_figures = forms.BooleanField(
+        label=_("Figures of each scale and rater"),
+        required=False,
+        help_text=_(
+            "How each scale is used, its raters two by two and point by point, and a profile of each rater, beside the "
+            "figures of the whole study. This takes some minutes and makes the files larger."
+        ),
+    )
     convention = forms.ChoiceField(
         label=_("Weighted kappa"),
         choices=CONVENTIONS,
@@ -153,6 +161,7 @@ class ReportForm(forms.Form):
             stars=Stars(cleaned["stars"]),
             threshold=cleaned["threshold"],
             formats=tuple(cleaned["formats"]),
+            all_figures=cleaned["all_figures"],
         )
         selection = DataSelection.of(metadata, with_excluded=cleaned["with_excluded"])
         return ReportPlan(selection, cleaned["resamples"], options)

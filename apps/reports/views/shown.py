@@ -54,6 +54,8 @@ class ShownReport:
         yield _("Weighted kappa"), str(CONVENTIONS[options.convention])
         yield _("Threshold"), f"{options.threshold:g}"
         yield _("Stars"), str(STARS[options.stars])
+        if options.all_figures:
+            yield _("Figures drawn"), _("of the whole study, and of each scale and rater")
         if set(options.parts) != set(Part):
             yield _("Only"), "; ".join(str(PARTS[Part(part)]) for part in options.parts)
         if options.block:

@@ -68,3 +68,11 @@ def test_slugs_keep_letters_of_every_language():
 def test_a_table_has_a_cell_for_every_column():
     with pytest.raises(ValueError, match="a row of x has not 2 cells"):
         Figure("x", "t", "c", "s", ("a", "b"), (("1",),), {}, {})
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("experts", "the experts"), ("experts:median", "the experts' median"), ("all", "all raters"), ("gpt", "gpt")],
+)
+def test_a_group_has_its_article_within_a_sentence(name, text):
+    assert words.in_sentence(name) == text

@@ -54,6 +54,7 @@ class Command(BaseCommand):
         shown.add_argument("--rater", metavar="NAME", action="append", default=[], help="figures that name this rater")
         shown.add_argument("--stars", default=Stars.ADJUSTED.value, help=f"by {', '.join(Stars)}")
         shown.add_argument("--threshold", default=str(DEFAULT_THRESHOLD), help="the line in the benchmark figure")
+        shown.add_argument("--all-figures", action="store_true", help="those of each scale and rater as well")
         study = parser.add_argument_group("with --study")
         study.add_argument("--all-pairs", action="store_true", help="crowd workers one by one as well")
         study.add_argument("--pool-models", action="store_true", help="the models' median as well")
@@ -211,6 +212,7 @@ def _report_options(options: dict[str, Any]) -> ReportOptions:
                 "stars": options["stars"],
                 "threshold": threshold,
                 "formats": parse_formats(options["formats"]),
+                "all_figures": options["all_figures"],
             }
         )
     except ValueError as error:
