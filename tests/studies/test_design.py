@@ -111,14 +111,21 @@ def test_a_name_and_a_person_are_taken_once(grief, emil):
 
 
 @pytest.mark.parametrize("name", ["experts:median", "crowd:mean", "llms-without-gpt:median"])
-def test_a_single_rater_never_has_the_name_of_a_groups_value(grief, name):
-    """A report would hold two different figures under one name."""
-    with pytest.raises(RaterConflict, match=f"a single rater cannot be called {name}"):
+def test_no_rater_has_the_name_of_a_groups_value(grief, name):
+    """A report would hold two different figures under one name; so would it of an aggregate beside its group."""
+    with pytest.raises(RaterConflict, match=f"no rater can be called {name}"):
         add_rater(study=grief, kind="expert", name=name)
-    with pytest.raises(RaterConflict, match=f"a single rater cannot be called {name}"):
+    with pytest.raises(RaterConflict, match=f"no rater can be called {name}"):
         ensure_raters(study=grief, raters=[NewRater("llm", name)])
-    assert add_rater(study=grief, kind="crowd", name=name, is_aggregate=True).name == name
+    with pytest.raises(RaterConflict, match=f"no rater can be called {name}"):
+        add_rater(study=grief, kind="crowd", name=name, is_aggregate=True)
     assert add_rater(study=grief, kind="expert", name=f"my-{name}").is_aggregate is False
+
+
+def test_the_name_of_a_group_is_left_to_its_own_kind(grief):
+    with pytest.raises(RaterConflict, match="a rater of the kind llm cannot be called experts"):
+        add_rater(study=grief, kind="llm", name="experts")
+    assert add_rater(study=grief, kind="crowd", name="crowd", is_aggregate=True).name == "crowd"
 
 
 def test_raters_that_are_there_are_kept_and_the_others_added(grief):

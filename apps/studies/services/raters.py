@@ -13,9 +13,17 @@ from apps.studies.models import Rater, RaterKind, Study
 # A crowd is large: its numbers are padded, so that names sort as they were given.
 PADDED_TO = {RaterKind.CROWD: 3}
 
-# How reports call the value of a group. An imported aggregate may stand for its group under that name; a single rater
-# would be mistaken for it.
-GROUP_VALUE = re.compile(r"(experts|crowd|llms|selves|references|baselines)(-without-.+)?:(median|mean)")
+# How reports call groups, and the value that they compute of one: a rater of that name would be mistaken for it, and an
+# imported aggregate would stand beside it as a second figure under one name.
+GROUPS = {
+    "experts": RaterKind.EXPERT,
+    "crowd": RaterKind.CROWD,
+    "llms": RaterKind.LLM,
+    "selves": RaterKind.SELF,
+    "references": RaterKind.REFERENCE,
+    "baselines": RaterKind.BASELINE,
+}
+GROUP_VALUE = re.compile(rf"({'|'.join(GROUPS)})(-without-.+)?:(median|mean)")
 
 
 class RaterConflict(ValueError):  # noqa: N818 - reads as what happened
@@ -48,7 +56,7 @@ def add_rater(
     """One rater. Raises RaterConflict when the name is taken, is that of a group's value in reports, or when the person
     rates in the study already.
     """
-    _check_name(name, is_aggregate=is_aggregate)
+    _check_name(name, kind)
     Study.objects.select_for_update().get(pk=study.pk)
     taken = set(study.raters.values_list("name", flat=True))
     if name in taken:
@@ -73,7 +81,7 @@ def ensure_raters(*, study: Study, raters: Sequence[NewRater], actor: User | Non
     """name -> rater for every rater asked for; those that are missing are added, in three queries.
 
     Raises RaterConflict when a rater is there already with another kind, or differs in being an aggregate or
-    simulated: two different raters never share a name. Nor may one that is no aggregate have that of a group's value.
+    simulated: two different raters never share a name. Nor may one have that of a group's value, or of another group.
     """
     Study.objects.select_for_update().get(pk=study.pk)
     present = {rater.name: rater for rater in study.raters.all()}
@@ -82,7 +90,7 @@ def ensure_raters(*, study: Study, raters: Sequence[NewRater], actor: User | Non
         name = wanted.name or _next_pseudonym(wanted.kind, present.keys() | missing.keys())
         known = present.get(name) or missing.get(name)
         if known is None:
-            _check_name(name, is_aggregate=wanted.is_aggregate)
+            _check_name(name, wanted.kind)
             missing[name] = Rater(
                 study=study,
                 name=name,
@@ -99,9 +107,12 @@ def ensure_raters(*, study: Study, raters: Sequence[NewRater], actor: User | Non
     return present | missing
 
 
-def _check_name(name: str, *, is_aggregate: bool) -> None:
-    if GROUP_VALUE.fullmatch(name) and not is_aggregate:
-        raise RaterConflict(f"a single rater cannot be called {name}: reports call the value of a group so")
+def _check_name(name: str, kind: str) -> None:
+    """A group's own name is left to raters of its kind: an imported aggregate stands for its group under it."""
+    if GROUP_VALUE.fullmatch(name):
+        raise RaterConflict(f"no rater can be called {name}: reports call the value that they compute of a group so")
+    if name in GROUPS and GROUPS[name] != kind:
+        raise RaterConflict(f"a rater of the kind {kind} cannot be called {name}: reports call another group so")
 
 
 def check_same_rater(known: Rater, wanted: NewRater) -> None:
