@@ -25,8 +25,9 @@ from apps.measures.groups import GROUP_STATISTICS
 from apps.measures.pairs import Convention
 from apps.reliability.accounting import BlockAccount, ItemUse
 from apps.reliability.agreement import COLUMNS, AgreementRow
-from apps.reliability.benchmarks import Estimate, ScaleBenchmark, scale_benchmarks
+from apps.reliability.benchmarks import Estimate, ScaleBenchmark
 from apps.reports.archive import TIMESTAMP
+from apps.reports.benchmark_rows import benchmarks_of
 from apps.reports.contents import Part, ReportContent, part_of
 from apps.reports.long_table import ROLES
 from apps.reports.wording import (
@@ -197,7 +198,7 @@ def _benchmark(content: ReportContent) -> Sheet:
     figures = [(name, FIGURE) for name in ("experts_low", "experts_median", "experts_high")]
     columns = [("block", ""), ("framework", ""), ("dimension", ""), *figures]
     columns += [("experts_undefined", COUNT), ("side", ""), ("kind", ""), *_estimate_columns(), ("reason", "")]
-    benchmarks = scale_benchmarks(content.rows, content.raters)
+    benchmarks = benchmarks_of(content, content.rows)
     return Sheet("Benchmark", columns, (row for one in benchmarks for row in _benchmark_rows(one)))
 
 
