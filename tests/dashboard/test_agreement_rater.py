@@ -30,6 +30,18 @@ def client(sign_in, rosa):
     return sign_in(rosa)
 
 
+def test_only_filters_that_choose_what_is_shown_are_named(warm_computed, client):
+    asked = "?group=experts&rater=expert1&repeats=1&framework=warmth-scales"
+    page = words(client.get(f"{PAGE}{asked}").text)
+    assert "Framework:" in page
+    assert "Group:" not in page
+    assert "Rater:" not in page
+    listed = words(client.get(f"{LIST}{asked}").text)
+    assert "Group:" in listed
+    assert "Rater:" in listed
+    assert "Repeated items:" not in listed
+
+
 def words(text: str) -> str:
     return " ".join(re.sub(r"<[^>]+>", " ", text).split())
 

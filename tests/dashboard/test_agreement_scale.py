@@ -394,6 +394,25 @@ def test_metadata_and_exclusions_choose_other_figures(warm, client, rosa):
     assert "taken in" in words(page)
 
 
+def test_only_filters_that_choose_what_is_shown_are_named(warm_computed, client):
+    """Raters and groups go along to the next page, and leave nobody out of this one."""
+    page = client.get(f"{PAGE}?group=llms&rater=gpt&repeats=1&framework=warmth-scales")
+    assert row_with(page, "makes the range", "expert1", "expert2")
+    for name in ("Group:", "Rater:", "Framework:", "Repeated items:"):
+        assert name not in words(page)
+    assert "group=llms" in page.text
+
+
+def test_a_pair_without_a_value_does_not_make_the_range(warm, client):
+    rate(warm, {"expert1": [1, 2, 3, 4, 5], "expert2": [1, 2, 3, 5, 5], "expert3": [3] * 5})
+    forget(Rating.objects.filter(rater__name="expert3"))
+    rate(warm, {"expert3": [3] * 5}, dimension="scale_2")
+    compute(warm)
+    rows = [row for row in re.findall(r"<tr>.*?</tr>", client.get(PAGE).text, flags=re.DOTALL) if "the range" in row]
+    said = [("makes the range" in row, "not defined" in row) for row in rows]
+    assert said == [(True, False), (False, True), (False, True)]
+
+
 @pytest.mark.parametrize("address", PICTURES)
 def test_pictures_are_files_in_the_colours_of_paper(warm_computed, client, address):
     answer = client.get(address)

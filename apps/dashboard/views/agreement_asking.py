@@ -20,10 +20,17 @@ from apps.reliability.matrix import TableKey
 from apps.reliability.services.reading import SnapshotView
 from apps.studies.models import Study
 
+# Filters that choose among figures, not among ratings.
+VIEWS = frozenset({"block", "framework", "group", "rater", "repeats"})
+
 
 @dataclass(frozen=True)
 class Asked:
-    """One request of somebody who may see the study's figures. faults: what of the address could not be followed."""
+    """One request of somebody who may see the study's figures. faults: what of the address could not be followed.
+
+    followed: which filters choose what this page shows, beside those that choose the ratings; the others only go along
+    to the next page, and it would be wrong to name them here.
+    """
 
     request: PersonRequest
     study: Study
@@ -31,6 +38,7 @@ class Asked:
     query: Query
     faults: tuple[str, ...]
     standing: Standing
+    followed: Collection[str] = ()
 
     @cached_property
     def view(self) -> SnapshotView | None:
@@ -67,7 +75,7 @@ class Asked:
             "job": self.standing.job,
             "silent_after": int(WORKER_SILENT_AFTER.total_seconds()),
             "words": words,
-            "chips": chips_of(self.query, words),
+            "chips": chips_of(self.query, words, but=VIEWS.difference(self.followed)),
             "cleared": self.query.cleared().encoded(),
             "faults": list(self.faults),
             "other_convention": other_convention(self.query.convention),
@@ -87,9 +95,16 @@ def answer_to_poll(asked: Asked) -> HttpResponse | None:
     return response
 
 
-def asked_of(request: PersonRequest, study: Study, own: Collection[str] = (), *, at_once: bool = False) -> Asked:
+def asked_of(
+    request: PersonRequest,
+    study: Study,
+    own: Collection[str] = (),
+    *,
+    at_once: bool = False,
+    followed: Collection[str] = (),
+) -> Asked:
     """`own`: parameters that only this page has, and reads itself. `at_once`: figures that were never computed are
-    computed now, where that takes but a moment."""
+    computed now, where that takes but a moment. `followed`: of VIEWS, what the page's figures follow."""
     choices = choices_of(study, request.GET.getlist("rater"))
     given = [(name, value) for name, values in request.GET.lists() for value in values if name not in own]
     query, faults = parse(given, choices.offer)
@@ -97,4 +112,4 @@ def asked_of(request: PersonRequest, study: Study, own: Collection[str] = (), *,
         standing = standing_at_once(study, query.selection, by=request.user)
     else:
         standing = standing_of(study, query.selection)
-    return Asked(request, study, choices, query, tuple(sentences_of(faults)), standing)
+    return Asked(request, study, choices, query, tuple(sentences_of(faults)), standing, followed)

@@ -43,7 +43,7 @@ def raters(request: PersonRequest, slug: str) -> HttpResponse:
     study, hidden = study_in_sight(request, slug)
     if hidden:
         return hidden
-    asked = asked_of(request, study, OWN_PARAMETERS, at_once=True)
+    asked = asked_of(request, study, OWN_PARAMETERS, at_once=True, followed=("block", "framework", "group", "rater"))
     if polled := answer_to_poll(asked):
         return polled
     context = {**asked.context(), **_listed(asked)}
@@ -58,7 +58,7 @@ def rater(request: PersonRequest, slug: str, name: str) -> HttpResponse:
     if hidden:
         return hidden
     found = raters_named(study, [name]).get(name)
-    asked = asked_of(request, study, at_once=found is not None)
+    asked = asked_of(request, study, at_once=found is not None, followed=("block", "framework"))
     if polled := answer_to_poll(asked):
         return polled
     context = {**asked.context(), "name": name, "rater": found, **_profile(asked, name)}

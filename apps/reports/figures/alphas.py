@@ -109,8 +109,13 @@ def _sentence(group: str, defined: Sequence[tuple[float, TableKey]], total: int,
         return f"{group}: not defined on {'the one scale' if total == 1 else f'any of {total} scales'}."
     (low, worst), (high, best) = min(defined), max(defined)
     if len(defined) == 1:
-        return f"{group}: {words.number(high)} on {labels.scale(best)}{rest}."
-    return (
-        f"{group}: from {words.number(low)} ({labels.scale(worst)}) to {words.number(high)} ({labels.scale(best)}) on "
-        f"{len(defined)} scales{rest}."
-    )
+        return f"{group}: {words.number(high)} on {_name(best, labels)}{rest}."
+    span = f"from {words.number(low)} ({_name(worst, labels)}) to {words.number(high)} ({_name(best, labels)})"
+    return f"{group}: {span} on {len(defined)} scales{rest}."
+
+
+def _name(key: TableKey, labels: FigureLabels) -> str:
+    """A scale with its place where another one is called the same."""
+    name = labels.scale(key)
+    is_shared = sum(label == name for label in labels.scales.values()) > 1
+    return f"{name}, {labels.place(key)}" if is_shared else name

@@ -54,3 +54,10 @@ def test_no_group_at_all():
     figure = drawn([])
     check(figure)
     assert figure.summary == "There are no groups of raters to show."
+
+
+def test_scales_that_are_called_the_same_are_told_apart():
+    other = KEY._replace(framework="coldness")
+    rows = [row("experts", "", 0.1, **ALPHA), row("experts", "", 0.8, framework="coldness", **ALPHA)]
+    summary = drawn(rows, scales={KEY: "Empathy", other: "Empathy"}).summary
+    assert "Experts: from 0.10 (Empathy, Warmth) to 0.80 (Empathy, coldness) on 2 scales." in summary
