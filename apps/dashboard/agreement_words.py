@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.dashboard.agreement.cells import Flip
-from apps.dashboard.agreement.query import Expected, Fault, Query, Trouble
+from apps.dashboard.agreement.query import Fault, Query, Trouble
 from apps.measures.pairs import Convention
 from apps.reliability.labels import Labels
 from apps.studies.selection import FACTOR, LANGUAGE, META
@@ -79,10 +79,6 @@ FIGURES: dict[str, str | Promise] = {
     "frameworks": gettext_lazy("Picture by framework"),
     "alphas": gettext_lazy("Picture of groups"),
 }
-NUMBERS: dict[str, str | Promise] = {
-    Expected.SHARE: gettext_lazy("a number from 0 to 1"),
-    Expected.COUNT: gettext_lazy("a whole number from 1 on"),
-}
 SHOWN_EXPECTED = 12
 
 
@@ -145,9 +141,6 @@ def sentences_of(faults: Iterable[Fault]) -> list[str]:
 
 
 def _sentence(fault: Fault) -> str:
-    if len(fault.expected) == 1 and isinstance(fault.expected[0], Expected):
-        facts = {"name": fault.parameter, "given": fault.given, "expected": NUMBERS[fault.expected[0]]}
-        return _("%(name)s “%(given)s” cannot be, and was left out; expected %(expected)s.") % facts
     expected = ", ".join(one or _("(empty)") for one in fault.expected[:SHOWN_EXPECTED])
     if len(fault.expected) > SHOWN_EXPECTED:
         expected = f"{expected} …"
