@@ -71,7 +71,7 @@ def _matches(turns: Sequence[TurnText], find: Callable[[str], tuple[int, int] | 
 
 
 def _find_exact(quote: str, text: str) -> tuple[int, int] | None:
-    return next(_spans(quote, text), None)
+    return next(spans(quote, text), None)
 
 
 def _find_folded(folded_quote: str, text: str) -> tuple[int, int] | None:
@@ -79,10 +79,10 @@ def _find_folded(folded_quote: str, text: str) -> tuple[int, int] | None:
         return None
     folded, origins = fold(text)
     # A match neither begins nor ends with a space, so its last character comes from one character of the text.
-    return next(((origins[start], origins[end - 1] + 1) for start, end in _spans(folded_quote, folded)), None)
+    return next(((origins[start], origins[end - 1] + 1) for start, end in spans(folded_quote, folded)), None)
 
 
-def _spans(quote: str, text: str) -> Iterator[tuple[int, int]]:
+def spans(quote: str, text: str) -> Iterator[tuple[int, int]]:
     """Where the quote stands in the text. A single word counts as a whole word only: "na" is not in "final"."""
     is_word = not any(character.isspace() for character in quote.strip())
     start = text.find(quote)

@@ -1,0 +1,165 @@
+"""What makes a prompt version, and a request, the same as another: hashes; and what changed between versions. Pure."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Any, Literal, NamedTuple
+
+from apps.llm.answers import point_text
+from apps.llm.prompts import PROMPT_FORMAT, Message
+from apps.llm.templates import PromptTemplate
+
+Change = Literal["same", "removed", "added"]
+
+
+class ExampleChoice(NamedTuple):
+    """A conversation shown as an example for a scale: low, middle or high, its external id, its content, its score."""
+
+    dimension: str
+    slot: str
+    item: str
+    content_hash: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class VersionContent:
+    """All that a prompt version freezes. Two with the same content are the same rater.
+
+    framework_version: its number; framework_hash: `FrameworkSpec.content_hash`. parameters: those that are sent; one
+    that is left to the provider is left out here. schemas: slug of a scale, or `-` for a whole framework -> its JSON
+    schema, members in the order they are asked for. prompt_format: of the texts around the template.
+    """
+
+    template: PromptTemplate
+    framework: str
+    framework_version: int
+    framework_hash: str
+    provider: str
+    base_url: str
+    model: str
+    parameters: Mapping[str, Any]
+    schemas: Mapping[str, Mapping[str, Any]]
+    examples: tuple[ExampleChoice, ...] = ()
+    is_reversed: bool = False
+    cannot_tell: bool = False
+    prompt_format: int = PROMPT_FORMAT
+
+    @property
+    def content_hash(self) -> str:
+        """SHA-256, 64 hexadecimal digits. Raises ValueError for a parameter that JSON cannot hold."""
+        return _sha256(
+            {
+                "use": self.template.use,
+                "system": self.template.system,
+                "user": self.template.user,
+                "framework": [self.framework, self.framework_version, self.framework_hash],
+                "examples": [[*choice[:-1], _plain(choice.score)] for choice in self.examples],
+                "endpoint": [self.provider, self.base_url, self.model],
+                "parameters": _plain(self.parameters),
+                "schemas": {slug: _in_order(schema) for slug, schema in self.schemas.items()},
+                "options": [self.is_reversed, self.cannot_tell, self.prompt_format],
+            }
+        )
+
+    def lines(self) -> list[str]:
+        """The content as lines to read and to compare; schemas are left out, since they follow from the rest."""
+        return [
+            f"asks for: one {self.template.use}",
+            f"framework: {self.framework}, version {self.framework_version} ({self.framework_hash[:12]})",
+            f"provider: {self.provider}",
+            f"base URL: {self.base_url}",
+            f"model: {self.model}",
+            *(f"{name}: {_compact(value)}" for name, value in sorted(self.parameters.items())),
+            f"points: {'reversed' if self.is_reversed else 'in their order'}",
+            f"cannot_tell: {'allowed' if self.cannot_tell else 'not allowed'}",
+            f"texts around the template: format {self.prompt_format}",
+            *(_example_line(choice) for choice in self.examples),
+            "--- system message ---",
+            *self.template.system.split("\n"),
+            "--- user message ---",
+            *self.template.user.split("\n"),
+        ]
+
+
+class DiffLine(NamedTuple):
+    change: Change
+    text: str
+
+
+def diff_versions(old: VersionContent, new: VersionContent) -> list[DiffLine]:
+    """Every line of both, in order: those they share once, else what was removed before what was added."""
+    before, after = old.lines(), new.lines()
+    matcher = SequenceMatcher(None, before, after, autojunk=False)
+    lines: list[DiffLine] = []
+    for kind, start, end, new_start, new_end in matcher.get_opcodes():
+        if kind == "equal":
+            lines += _changed("same", before[start:end])
+        else:
+            lines += [*_changed("removed", before[start:end]), *_changed("added", after[new_start:new_end])]
+    return lines
+
+
+def request_hash(
+    *,
+    provider: str,
+    base_url: str,
+    model: str,
+    parameters: Mapping[str, Any],
+    messages: Sequence[Message],
+    schema: Mapping[str, Any] | None,
+    sample: int,
+) -> str:
+    """SHA-256, 64 hexadecimal digits, of one request: what is sent, whereto, and which of the k samples it is.
+
+    The order of the parameters does not matter, nor whether a whole number is written 1 or 1.0; that of the schema's
+    members does, since a model answers in it. Raises ValueError for a parameter that JSON cannot hold.
+    """
+    return _sha256(
+        {
+            "endpoint": [provider, base_url, model],
+            "parameters": _plain(parameters),
+            "messages": [[message.role, message.content] for message in messages],
+            "schema": None if schema is None else _in_order(schema),
+            "sample": sample,
+        }
+    )
+
+
+def _changed(change: Change, texts: Iterable[str]) -> list[DiffLine]:
+    return [DiffLine(change, text) for text in texts]
+
+
+def _example_line(choice: ExampleChoice) -> str:
+    score = point_text(choice.score)
+    return f"example for {choice.dimension}, {choice.slot}: {choice.item} = {score} ({choice.content_hash[:12]})"
+
+
+def _sha256(content: Mapping[str, Any]) -> str:
+    return hashlib.sha256(_compact(content).encode()).hexdigest()
+
+
+def _compact(value: Any) -> str:
+    """JSON in one form only: sorted, and in ASCII, so that lone surrogates do no harm. Raises ValueError."""
+    try:
+        return json.dumps(value, sort_keys=True, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    except TypeError as error:
+        raise ValueError(f"JSON cannot hold this: {error}.") from error
+
+
+def _in_order(value: Any) -> Any:
+    """A schema with its members as a list of pairs, which sorting leaves alone."""
+    if isinstance(value, Mapping):
+        return {"members": [[key, _in_order(member)] for key, member in value.items()]}
+    return [_in_order(element) for element in value] if isinstance(value, list | tuple) else value
+
+
+def _plain(value: Any) -> Any:
+    """The value with whole numbers written one way: 1.0 as 1."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, Mapping):
+        return {key: _plain(member) for key, member in value.items()}
+    return [_plain(element) for element in value] if isinstance(value, list | tuple) else value

@@ -1,0 +1,78 @@
+"""A template names what it does not know, and never reads what it is filled with."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from apps.llm.default_templates import DEFAULT_TEMPLATES
+from apps.llm.templates import PLACEHOLDERS, REQUIRED, PromptTemplate, TemplateError, Use, fill
+from tests.llm.made import property_test
+
+USER = "{{question}} {{points}} {{conversation}} {{answer_form}}"
+
+
+def problem(system: str = "", user: str = USER, use: Use = Use.SCALE) -> str:
+    with pytest.raises(TemplateError) as raised:
+        PromptTemplate(use, system, user).check()
+    return str(raised.value)
+
+
+@pytest.mark.parametrize("use", Use)
+def test_the_default_templates_can_be_used_and_leave_nothing_out(use):
+    template = DEFAULT_TEMPLATES[use]
+    template.check()
+    assert template.use is use
+    assert set(template.names) == set(PLACEHOLDERS[use]) - {"description"}
+
+
+def test_unknown_placeholders_are_all_named():
+    message = problem(system="{{ rôle }}", user=USER + "{{scales}} {{}} {{a b}}")
+    assert message.startswith("Unknown placeholders: {{rôle}}, {{scales}}, {{}}, {{a b}}. Known for one scale: scale,")
+
+
+@pytest.mark.parametrize("use", Use)
+def test_what_a_prompt_needs_must_be_there(use):
+    message = problem(user="Rate it.", use=use)
+    assert [name for name in REQUIRED[use] if f"{{{{{name}}}}} is missing." not in message] == []
+
+
+@pytest.mark.parametrize("name", ["conversation", "examples"])
+def test_other_peoples_text_does_not_go_into_the_system_message(name):
+    assert f"{{{{{name}}}}} may stand in the user message only." in problem(system=f"{{{{ {name} }}}}")
+
+
+def test_the_conversation_stands_there_once():
+    assert problem(user=USER + "{{conversation}}") == "{{conversation}} must stand there once."
+
+
+@pytest.mark.parametrize("user", [USER + "{{question", "{{" + USER, USER + "{{ {question} }}"])
+def test_a_placeholder_that_is_not_closed_is_a_problem(user):
+    assert "opens a placeholder with {{ and does not close it" in problem(user=user)
+
+
+def test_json_in_a_template_is_text():
+    PromptTemplate(Use.SCALE, 'Such as {"a": {"b": {}}} or $5.', USER).check()
+
+
+def test_a_value_is_not_read_as_a_placeholder():
+    values = {"question": "{{points}} \\1 $points", "points": "p"}
+    assert fill("{{question}} / {{ points }}", values) == "{{points}} \\1 $points / p"
+
+
+def test_a_line_whose_only_place_is_empty_goes_with_the_empty_line_after_it():
+    assert fill("a\n\n{{stem}}\n\nb {{stem}}\n\n\nc", {"stem": ""}) == "a\n\nb \n\n\nc"
+    assert fill("a\n\n{{stem}}\n\nb", {"stem": "s"}) == "a\n\ns\n\nb"
+
+
+@property_test
+@given(st.text(st.sampled_from("{} \nax")), st.text(st.sampled_from("{} \nax")))
+def test_any_template_can_be_used_or_says_why(system, user):
+    template = PromptTemplate(Use.FRAMEWORK, system, "{{scales}} {{conversation}} {{answer_form}}" + user)
+    if template.problems():
+        assert all(sentence.endswith(".") for sentence in template.problems())
+        return
+    values = dict.fromkeys(PLACEHOLDERS[Use.FRAMEWORK], "v")
+    assert re.sub("[^ax]", "", fill(user, values)) == re.sub("[^ax]", "", user)
+    assert "{{" not in fill(user, values)
