@@ -4,6 +4,7 @@ Reading never unpacks to a disk: members are streams, and names are only compare
 """
 
 import hashlib
+import lzma
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -108,18 +109,18 @@ class Archive:
         return list(self._infos)
 
     @contextmanager
-    def open(self, name: str) -> Iterator[BinaryIO]:
-        """A member as a stream."""
+    def open(self, name: str, *, most: int = MAX_BYTES) -> Iterator[BinaryIO]:
+        """A member as a stream, where it has no more than `most` bytes."""
         if name not in self._infos:
             raise ArchiveError(f"The archive holds no {name}.")
+        if (size := self._infos[name].file_size) > most:
+            raise ArchiveError(f"{name} has {size} bytes; expected at most {most}.")
         with _reading(name), self._file.open(self._infos[name]) as member:
             yield member  # type: ignore[misc]
 
     def read(self, name: str, *, most: int = MAX_BYTES) -> bytes:
         """A member as bytes, where it has no more than `most`."""
-        with self.open(name) as member:
-            if self._infos[name].file_size > most:
-                raise ArchiveError(f"{name} has {self._infos[name].file_size} bytes; expected at most {most}.")
+        with self.open(name, most=most) as member:
             return member.read()
 
     def entry(self, name: str) -> FileEntry:
@@ -147,7 +148,7 @@ def open_archive(path: Path) -> Iterator[Archive]:
 def _reading(name: str) -> Iterator[None]:
     try:
         yield
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError) as error:
+    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, NotImplementedError, OSError) as error:
         raise ArchiveError(f"{name} cannot be read from the archive: it is damaged.") from error
 
 

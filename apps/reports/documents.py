@@ -45,11 +45,13 @@ def document_with(report: Report, options: ReportOptions, versions: Mapping[str,
     return document
 
 
-def rebuilt_report(recorded: Mapping[str, Any], agreement: Agreement, options: tuple[str, ...]) -> Report:
+def rebuilt_report(
+    recorded: Mapping[str, Any], generated_at: datetime, agreement: Agreement, options: tuple[str, ...]
+) -> Report:
     """A report that was computed again, with what the manifest says of the first."""
     return Report(
         agreement,
-        datetime.fromisoformat(str(recorded["generated_at"])),
+        generated_at,
         study=recorded.get("study") or "",
         ratings_file=recorded.get("ratings_file") or "",
         options=options,

@@ -44,6 +44,8 @@ _SCHEMA = pa.schema(
 )
 # Ratings made into text at a time.
 ROWS_AT_ONCE = 100_000
+# Items that are read of an archive, which may come from anybody.
+MAX_ITEMS = 5_000_000
 
 
 class LongTableError(ValueError):
@@ -259,6 +261,8 @@ def read_items(data: BinaryIO) -> dict[tuple[str, str], list[str]]:
             raise LongTableError(f"items.csv has other columns; expected {', '.join(ITEM_COLUMNS)}.")
         found: dict[tuple[str, str], list[str]] = {}
         for number, row in enumerate(rows, start=2):
+            if number > MAX_ITEMS + 1:
+                raise LongTableError(f"items.csv has more than {MAX_ITEMS} rows, more than a report has.")
             if len(row) != len(ITEM_COLUMNS):
                 raise LongTableError(f"items.csv, row {number}: expected {len(ITEM_COLUMNS)} cells.")
             block, dimension, item, _, in_tables, *_ = row

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from typing import Any, TypeVar
 
 from apps.measures.kappa import Convention
@@ -46,6 +47,7 @@ class Manifest:
     files: tuple[FileEntry, ...]
     versions: Mapping[str, str]
     data_hash: str
+    generated_at: datetime
     recorded: Mapping[str, Any]
 
 
@@ -150,6 +152,7 @@ def read_manifest(data: bytes) -> Manifest:
         files=_part(recorded, "files", lambda rows: tuple(_file(row) for row in rows)),
         versions=_part(recorded, "versions", _texts),
         data_hash=_part(recorded, "data_hash", str),
+        generated_at=_part(recorded, "generated_at", datetime.fromisoformat),
         recorded=recorded,
     )
 

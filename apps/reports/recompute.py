@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -11,7 +12,7 @@ from typing import Any
 
 from apps.reliability.agreement import COLUMNS, Agreement, analyse
 from apps.reliability.comparisons import file_plan, study_plan
-from apps.reliability.documents import versions
+from apps.reliability.documents import Report, versions
 from apps.reliability.matrix import RatingTable
 from apps.reports import manifest
 from apps.reports.archive import MAX_MANIFEST_BYTES, Archive, ArchiveError, open_archive
@@ -19,6 +20,7 @@ from apps.reports.contents import narrowed, note_place
 from apps.reports.documents import document_with, rebuilt_report
 from apps.reports.long_table import LongTableError, TableHead, read_items, read_ratings
 from apps.reports.manifest import Manifest, ManifestError, read_manifest
+from apps.reports.rating_files import MAX_POINTS
 from apps.reports.tables import csv_text
 
 RATINGS, ITEMS = "ratings.csv", "items.csv"
@@ -26,6 +28,8 @@ CSV, JSON = "agreement.csv", "agreement.json"
 # A table has a place for every rater on every item, as in a file of ratings.
 MAX_CELLS = 100_000_000
 MAX_RESAMPLES = 100_000
+# Of a file that is read as a whole: ten times the ratings that a study is made for.
+MAX_FILE_BYTES = 1 << 30
 SHOWN = 20
 _IDENTITY = ("block", "framework", "dimension", "statistic", "a", "b")
 _SECTIONS = ("rows", "averages", "notes")
@@ -55,6 +59,8 @@ def recompute(path: Path) -> Outcome:
             return _recomputed(archive)
     except (ManifestError, LongTableError) as error:
         raise ArchiveError(str(error)) from None
+    except MemoryError:
+        raise ArchiveError(f"{path.name} needs more memory than this machine has.") from None
 
 
 def _recomputed(archive: Archive) -> Outcome:
@@ -97,12 +103,12 @@ def _changed_files(archive: Archive, found: Manifest) -> Iterator[str]:
 
 def _computed_again(archive: Archive, found: Manifest) -> Agreement:
     """The figures from the ratings in the archive, narrowed as they were."""
-    with archive.open(ITEMS) as file:
+    with archive.open(ITEMS, most=MAX_FILE_BYTES) as file:
         items = read_items(file)
     _check_sizes(found.heads, items)
     kept = found.comparisons
     plan = partial(study_plan, all_pairs=kept.all_pairs, pool_models=kept.pool_models) if kept.of_study else file_plan
-    with archive.open(RATINGS) as file:
+    with archive.open(RATINGS, most=MAX_FILE_BYTES) as file:
         try:
             agreement = analyse(_tables(read_ratings(file, found.heads, items)), found.settings, plan=plan)
         except (LongTableError, ArchiveError):
@@ -122,6 +128,8 @@ def _tables(tables: Iterable[RatingTable]) -> Iterator[RatingTable]:
 
 def _check_sizes(heads: Sequence[TableHead], items: Mapping[tuple[str, str], Sequence[str]]) -> None:
     for head in heads:
+        if head.scale.q > MAX_POINTS:
+            raise ArchiveError(f"The scale {'/'.join(head.key)} has {head.scale.q} points; at most {MAX_POINTS}.")
         cells = len(items.get(head.place, ())) * len(head.raters)
         if cells > MAX_CELLS:
             raise ArchiveError(
@@ -129,9 +137,14 @@ def _check_sizes(heads: Sequence[TableHead], items: Mapping[tuple[str, str], Seq
             )
 
 
+def _rebuilt(found: Manifest, agreement: Agreement) -> Report:
+    """What was computed again, with what the manifest says of the first time."""
+    return rebuilt_report(found.recorded, found.generated_at, agreement, found.comparisons.options)
+
+
 def _changed_cells(archive: Archive, found: Manifest, agreement: Agreement) -> Iterator[str]:
     """The rows of `agreement.csv` that are not the same to the digit."""
-    expected = csv_text(rebuilt_report(found.recorded, agreement, found.comparisons.options))
+    expected = csv_text(_rebuilt(found, agreement))
     text = _text(archive, CSV)
     if text == expected:
         return
@@ -143,13 +156,14 @@ def _changed_cells(archive: Archive, found: Manifest, agreement: Agreement) -> I
 
 def _changed_document(archive: Archive, found: Manifest, agreement: Agreement) -> Iterator[str]:
     """What `agreement.json` says differently, with all its digits."""
-    report = rebuilt_report(found.recorded, agreement, found.comparisons.options)
+    report = _rebuilt(found, agreement)
     # Through JSON and back, so that both are made of the same types.
     computed = json.loads(json.dumps(document_with(report, found.options, found.versions)))
+    text = _text(archive, JSON)
     try:
-        kept = json.loads(_text(archive, JSON))
+        kept = json.loads(text)
         sections = {name: list(kept[name]) for name in _SECTIONS}
-        meta = dict(kept["meta"])
+        meta = {**kept["meta"]}
     except (ValueError, KeyError, TypeError, RecursionError):
         yield f"{JSON} is not a report's."
         return
@@ -166,18 +180,21 @@ Rows = dict[tuple[str, ...], dict[str, Any]]
 
 def _rows_of(text: str) -> Rows:
     """The rows of a CSV by who is compared on what."""
-    return _keyed(list(csv.DictReader(io.StringIO(text, newline=""))))
+    try:
+        return _keyed(list(csv.DictReader(io.StringIO(text, newline=""))))
+    except csv.Error as error:
+        raise ArchiveError(f"{CSV} cannot be read: {error}.") from None
 
 
 def _keyed(rows: Sequence[Any]) -> Rows:
     keyed: Rows = {}
+    seen: Counter[tuple[str, ...]] = Counter()
     for row in rows:
         if not isinstance(row, dict):
             row = {"row": row}
         place = tuple(str(row.get(name) or "") for name in _IDENTITY)
-        while place in keyed:
-            place = (*place, "again")
-        keyed[place] = row
+        seen[place] += 1
+        keyed[(*place, f"({seen[place]})") if seen[place] > 1 else place] = row
     return keyed
 
 
@@ -214,7 +231,7 @@ def _shown(value: Any) -> str:
 
 def _text(archive: Archive, name: str) -> str:
     try:
-        return archive.read(name).decode("utf-8")
+        return archive.read(name, most=MAX_FILE_BYTES).decode("utf-8")
     except UnicodeDecodeError:
         raise ArchiveError(f"{name} is not UTF-8.") from None
 

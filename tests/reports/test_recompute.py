@@ -1,5 +1,6 @@
 """An archive recomputed from itself, whole and tampered with."""
 
+import csv
 import hashlib
 import io
 import json
@@ -15,6 +16,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from apps.measures.scale import Level
+from apps.reports import long_table
 from apps.reports import recompute as module
 from apps.reports.archive import ArchiveError
 from apps.reports.building import build_files
@@ -285,6 +287,84 @@ def test_other_versions_are_told_and_no_fault(members, packed):
     assert said.startswith("numpy 1.0 there, ")
 
 
+@pytest.mark.parametrize("said", [None, 0, "yesterday", "", [], {"a": 1}])
+def test_a_time_that_is_none_is_refused_in_a_sentence(members, packed, said):
+    with pytest.raises(ArchiveError, match=r"^manifest\.json, generated_at: is missing or not what a report has"):
+        recompute(packed(with_manifest(members, generated_at=said)))
+    manifest = json.loads(members["manifest.json"])
+    del manifest["generated_at"]
+    with pytest.raises(ArchiveError, match=r"^manifest\.json, generated_at: is missing or not what a report has$"):
+        recompute(packed({**members, "manifest.json": json.dumps(manifest).encode()}))
+
+
+def test_a_cell_that_is_too_long_is_refused_in_a_sentence(members, packed):
+    forged = changed(members, "agreement.csv", "letters,", "x" * 200_000 + ",")
+    usual = csv.field_size_limit(131_072)
+    try:
+        with pytest.raises(ArchiveError, match=r"^agreement\.csv cannot be read: field larger than field limit"):
+            recompute(packed(forged, mend=True))
+    finally:
+        csv.field_size_limit(usual)
+
+
+@pytest.mark.parametrize("meta", [[[1, 1], ["a", 2]], [], "", 5, None])
+def test_a_document_whose_meta_is_no_object_is_told(members, packed, meta):
+    document = json.loads(members["agreement.json"]) | {"meta": meta}
+    outcome = recompute(packed({**members, "agreement.json": json.dumps(document).encode()}, mend=True))
+    assert outcome.figures == ("agreement.json is not a report's.",)
+
+
+def test_a_row_that_stands_there_often_is_told_each_time(members, packed):
+    """In a time that grows with the rows: names once grew with each of them, and a few thousand took for ever."""
+    row = members["agreement.csv"].decode().splitlines()[1]
+    text = members["agreement.csv"].decode() + f"{row}\n" * 3000
+    outcome = recompute(packed({**members, "agreement.csv": text.encode()}, mend=True))
+    assert outcome.n_figures == 3000
+    assert outcome.figures[0].startswith("agreement.csv: kappa_unweighted of experts:median and crowd on letters/")
+    assert outcome.figures[0].endswith(" (2) does not come about from the ratings")
+    assert outcome.figures[1].endswith(" (3) does not come about from the ratings")
+
+
+def test_what_would_fill_the_memory_is_refused_first(members, packed, monkeypatch):
+    manifest = json.loads(members["manifest.json"])
+    for scale in manifest["scales"]:
+        scale["points"] = list(range(30_000))
+    with pytest.raises(ArchiveError, match=r"^The scale letters/care/warmth has 30000 points; at most 1001\.$"):
+        recompute(packed({**members, "manifest.json": json.dumps(manifest).encode()}))
+    with monkeypatch.context() as patch:
+        patch.setattr(long_table, "MAX_ITEMS", 3)
+        with pytest.raises(ArchiveError, match=r"^items\.csv has more than 3 rows, more than a report has\.$"):
+            recompute(packed(members))
+    for name in ("ratings.csv", "items.csv", "agreement.csv", "agreement.json"):
+        with monkeypatch.context() as patch:
+            patch.setattr(module, "MAX_FILE_BYTES", 100_000)
+            forged = {**members, name: b" " * 100_001}
+            with pytest.raises(ArchiveError, match=rf"^{name} has 100001 bytes; expected at most 100000\.$"):
+                recompute(packed(forged, mend=True))
+
+
+def test_no_memory_left_is_said(members, packed, monkeypatch):
+    def fails(*args, **options):
+        raise MemoryError
+
+    monkeypatch.setattr(module, "analyse", fails)
+    with pytest.raises(ArchiveError, match=r"^report\.zip needs more memory than this machine has\.$"):
+        recompute(packed(members))
+
+
+def test_a_damaged_member_of_another_compression(members, tmp_path):
+    path = tmp_path / "report.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_LZMA) as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    assert recompute(path).is_same
+    data = bytearray(path.read_bytes())
+    data[200:220] = bytes(20)
+    path.write_bytes(data)
+    with pytest.raises(ArchiveError, match=r"^README\.txt cannot be read from the archive: it is damaged\.$"):
+        recompute(path)
+
+
 class TestCommand:
     def run(self, path: Path) -> str:
         out = io.StringIO()
@@ -318,6 +398,20 @@ class TestCommand:
         (tmp_path / "a.zip").write_bytes(b"PK")
         with pytest.raises(CommandError, match="is no ZIP archive"):
             self.run(tmp_path / "a.zip")
+
+    def test_names_of_a_strangers_archive_are_only_printed(self, members, packed):
+        """Nothing that a terminal would obey, nothing it cannot write, and no page of text for a sentence."""
+        document = json.loads(members["agreement.json"])
+        document["rows"][:2] = [{"block": "\x1b[2J\n"}, {"block": "\ud800"}]
+        out = io.StringIO()
+        path = packed({**members, "agreement.json": json.dumps(document).encode()}, mend=True)
+        with pytest.raises(CommandError):
+            call_command("recompute", str(path), stdout=out)
+        assert "\x1b" not in out.getvalue()
+        assert " on \ufffd[2J\ufffd does not" in out.getvalue()
+        assert out.getvalue().encode()
+        with pytest.raises(CommandError, match=r"^manifest\.json, settings: .{10,490}\.\.\.$"):
+            call_command("recompute", str(packed(with_manifest(members, settings={"convention": "\x1b" * 5000}))))
 
     def test_no_database_is_needed(self, content, members, packed, tmp_path):
         """Nor a study: the database it is told of cannot even be opened."""

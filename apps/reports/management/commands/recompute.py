@@ -9,6 +9,8 @@ from django.core.management.base import BaseCommand, CommandError
 from apps.reports.archive import ArchiveError
 from apps.reports.recompute import Outcome, recompute
 
+LONGEST_SENTENCE = 500
+
 
 class Command(BaseCommand):
     help = "Computes every figure of a report's archive again and says whether the digits are the same."
@@ -23,22 +25,28 @@ class Command(BaseCommand):
         try:
             outcome = recompute(path)
         except ArchiveError as error:
-            raise CommandError(str(error)) from None
+            raise CommandError(plain(str(error))) from None
         except OSError as error:
             raise CommandError(f"{path} cannot be read: {error.strerror}.") from None
         if outcome.is_same:
             self.stdout.write(f"recomputed {outcome.rows} rows: the same digits")
         for difference in outcome.versions:
-            self.stdout.write(f"version of {difference}")
+            self.stdout.write(plain(f"version of {difference}"))
         if not outcome.is_same:
             self._tell(outcome)
             raise CommandError(_summary(outcome))
 
     def _tell(self, outcome: Outcome) -> None:
         for line in (*outcome.files, *outcome.figures):
-            self.stdout.write(line)
+            self.stdout.write(plain(line))
         if outcome.n_figures > len(outcome.figures):
             self.stdout.write(f"{outcome.n_figures - len(outcome.figures)} more differences than are listed")
+
+
+def plain(sentence: str) -> str:
+    """One line of bounded length that a terminal only prints: an archive of anybody's may hold any name."""
+    shown = "".join(character if character.isprintable() else "\ufffd" for character in sentence)
+    return shown if len(shown) <= LONGEST_SENTENCE else f"{shown[:LONGEST_SENTENCE]}..."
 
 
 def _summary(outcome: Outcome) -> str:
