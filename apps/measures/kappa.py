@@ -20,6 +20,8 @@ from apps.measures.contingency import PairTable, row_products, share
 # A mean disagreement (in squared scale widths) or a standardised variance below this is rounding noise around zero.
 NOISE = 1e-14
 VARIANCE_NOISE = 1e-12
+# Beyond these a kappa holds nothing but rounding noise.
+DECIMALS = 12
 
 
 class Convention(StrEnum):
@@ -48,7 +50,8 @@ def kappa(table: PairTable, weights: FloatArray, weighting: Weighting, conventio
         observed, expected = _linear(table, weights)
     else:
         observed, expected = _quadratic(table, weights)
-    return 1 - share(observed, expected)
+    # What is 3/5 must not come out a last bit below it: it is held against thresholds. Adding 0 leaves no minus zero.
+    return np.asarray(np.round(1 - share(observed, expected), DECIMALS) + 0.0)
 
 
 def _unweighted(table: PairTable, weights: FloatArray) -> tuple[FloatArray, FloatArray]:

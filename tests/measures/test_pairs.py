@@ -371,3 +371,18 @@ def test_several_conventions_say_alike_why_there_is_nothing() -> None:
     (mae,), (kappa,) = (results.values() for results in found.values())
     assert (mae.reason, mae.convention) == ("no shared items", "")
     assert (kappa.reason, kappa.convention) == ("no shared items", "observed")
+
+
+@pytest.mark.parametrize("convention", list(Convention))
+@pytest.mark.parametrize(
+    ("a", "b", "exact"),
+    [
+        ([2, 4, 4, 5, 4, 4, 4, 3], [2, 3, 5, 5, 5, 3, 3, 4], 0.6),
+        ([1, 2, 3, 3, 4], [2, 3, 3, 4, 3], 0.5),
+        ([1, 2, 3, 4, 5, 1.5, 2, 3, 4, 5], [2] * 10, 0.0),
+    ],
+)
+def test_a_kappa_that_lies_on_a_threshold_is_not_a_last_bit_below_it(a, b, exact, convention):
+    """By moments 3/5 came out as 0.5999999999999999, below a threshold of 0.6, and in the other convention above."""
+    found = pair_statistics(a, b, Scale((1.0, 2.0, 3.0, 4.0, 5.0)), convention=convention)["kappa_quadratic"]
+    assert found.value == exact
