@@ -244,7 +244,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PAGINATION_CLASS": "apps.common.api.Pages",
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["apps.common.api.PlainJSONParser"],
     # No answers to OPTIONS: they would come for objects of others too, where every other method finds nothing.
     "DEFAULT_METADATA_CLASS": None,
     # A figure that is undefined is null with its reason; NaN is not JSON.

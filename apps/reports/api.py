@@ -34,6 +34,9 @@ from apps.studies.models import Study
 from apps.studies.selection import ChoiceError, checked_choice
 from apps.studies.services.blindness import may_see_ratings
 
+# Names in one list: what somebody chooses, and not what fills a database's memory.
+MOST_NAMES = 5_000
+
 
 def study_in_sight(user: User, slug: str) -> Study:
     """The study, for those who work with it and are not blind to its ratings. Raises Http404, PermissionDenied."""
@@ -99,7 +102,9 @@ class ReportSerializer(serializers.ModelSerializer[StoredReport]):
 
     @extend_schema_field(serializers.ListField(child=serializers.CharField()))
     def get_methods(self, report: StoredReport) -> list[str]:
-        return [*report.summary.get("methods", []), *report.summary.get("references", [])]
+        summary = report.summary
+        short = [summary["methods_short"]] if summary.get("methods_short") else []
+        return [*short, *summary.get("methods", []), *summary.get("references", [])]
 
 
 class NewReportSerializer(serializers.Serializer[Any]):
@@ -119,11 +124,16 @@ class NewReportSerializer(serializers.Serializer[Any]):
     block = serializers.CharField(default="", allow_blank=True, help_text="Only this block.")
     framework = serializers.CharField(default="", allow_blank=True, help_text="Only this framework.")
     groups = serializers.ListField(
-        child=serializers.CharField(), default=[], help_text="Only among these: experts, crowd, llms ..."
+        child=serializers.CharField(),
+        default=[],
+        max_length=MOST_NAMES,
+        help_text="Only among these: experts, crowd, llms ...",
     )
-    raters = serializers.ListField(child=serializers.CharField(), default=[], help_text="Only figures of these.")
+    raters = serializers.ListField(
+        child=serializers.CharField(), default=[], max_length=MOST_NAMES, help_text="Only figures of these."
+    )
     metadata = serializers.DictField(
-        child=serializers.ListField(child=serializers.CharField(allow_blank=True)),
+        child=serializers.ListField(child=serializers.CharField(allow_blank=True), max_length=MOST_NAMES),
         default={},
         help_text="Only conversations with one of these values under each name: meta.NAME, factor.NAME, language.",
     )
@@ -209,7 +219,7 @@ class ReportFile(APIView):
     )
     def get(self, request: Request, slug: str, pk: int, name: str) -> HttpResponseBase:
         study = study_in_sight(cast("User", request.user), slug)
-        files = StoredReportFile.objects.filter(report__study=study, report=pk).select_related("report__study")
+        files = StoredReportFile.objects.filter(report__study=study, report__pk=pk).select_related("report__study")
         answer = sent_file(request._request, get_object_or_404(files, name=name))
         if answer is None:
             raise NotFound(_("The file is no longer on this server as it was stored."))

@@ -126,6 +126,12 @@ def test_every_choice_is_taken(rated, client, token, rosa):
         ({"metdata": {}}, "non_field_errors", "Unknown metdata"),
         ({"title": "x" * 201}, "title", "no more than 200"),
         ({"title": "a\x00"}, "title", "Null characters are not allowed"),
+        ({"raters": ["x"] * 5001}, "raters", "no more than 5000 elements"),
+        ({"groups": ["x"] * 5001}, "groups", "no more than 5000 elements"),
+        ({"metadata": {"meta.x": ["x"] * 5001}}, "metadata", "no more than 5000 elements"),
+        ({"stars": "\ud800"}, "detail", "half of a surrogate pair"),
+        ({"metadata": {"\ud800": []}}, "detail", "half of a surrogate pair"),
+        ({"\ud800": 1}, "detail", "half of a surrogate pair"),
     ],
 )
 def test_what_cannot_be_is_refused_in_words(rated, client, token, rosa, given, field, words):
@@ -164,6 +170,17 @@ def test_what_is_another_studys_is_not_there(report, strangers, client, token, a
     headers = token(ada)
     for place in (f"{report.pk}/", f"{report.pk}/files/agreement.csv"):
         assert client.get(f"/api/v1/studies/strangers/reports/{place}", headers=headers).status_code == 404
+
+
+@pytest.mark.parametrize("place", ["{}/", "{}/files/agreement.csv"])
+def test_a_number_beyond_every_report_is_not_there(report, client, token, rosa, place):
+    for number in ("9" * 30, "9" * 4000):
+        assert client.get(REPORTS + place.format(number), headers=token(rosa)).status_code == 404
+
+
+def test_what_is_nested_without_end_is_refused_in_words(rated, client, token, rosa):
+    answer = client.post(REPORTS, "[" * 200_000, content_type="application/json", headers=token(rosa))
+    assert (answer.status_code, answer.json()) == (400, {"detail": "The JSON is nested too deeply."})
 
 
 def test_who_has_a_file_is_told_so_and_a_lost_one_is_missed(report, client, token, rosa):

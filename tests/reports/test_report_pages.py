@@ -336,7 +336,7 @@ def test_what_the_address_asks_for_in_vain_is_said(rated, strangers, sign_in, ro
     assert page.context["form"]["groups"].value() == ["experts"]
 
 
-@pytest.mark.parametrize("like", ["999", "x", "-1", "99999999999999999999"])
+@pytest.mark.parametrize("like", ["999", "x", "-1", "99999999999999999999", "9" * 5000, "\u0663"])
 def test_choices_of_a_report_that_is_not_there(report, sign_in, rosa, like):
     assert status(sign_in(rosa).get(f"{NEW}?like={like}")) == 404
 
@@ -474,6 +474,12 @@ def test_a_name_may_be_odd(rated, sign_in, rosa):
 @pytest.mark.parametrize("name", ["other.csv", "../agreement.csv", "..%2Fagreement.csv", "agreement.csv/", ""])
 def test_a_file_of_another_name_is_not_there(report, sign_in, rosa, name):
     assert status(sign_in(rosa).get(of(report, f"files/{name}"))) == 404
+
+
+@pytest.mark.parametrize("act", ["", "files/agreement.csv", "delete/"])
+def test_a_number_beyond_every_report_is_not_there(report, sign_in, rosa, act):
+    for number in ("9" * 30, "9" * 4000, "9" * 5000):
+        assert status(sign_in(rosa).get(f"{REPORTS}{number}/{act}")) == 404
 
 
 def test_a_file_of_another_report_is_not_there(report, rated, sign_in, rosa):

@@ -17,7 +17,7 @@ def report_file(request: PersonRequest, slug: str, pk: int, name: str) -> HttpRe
     study, hidden = study_in_sight(request, slug)
     if hidden:
         return hidden
-    files = StoredReportFile.objects.filter(report__study=study, report=pk).select_related("report__study")
+    files = StoredReportFile.objects.filter(report__study=study, report__pk=pk).select_related("report__study")
     found = get_object_or_404(files, name=name)
     answer = sent_file(request, found)
     if answer is None:

@@ -1,5 +1,6 @@
 """The reports of a study: listed, asked for, followed while they are built, read, deleted."""
 
+import re
 from typing import Any
 
 from django.contrib import messages
@@ -29,6 +30,8 @@ from apps.studies.models import Study
 
 REPORTS_ON_A_PAGE = 25
 FILES_ON_A_PAGE = 50
+# Of a report, as an address gives it.
+NUMBER = re.compile(r"[0-9]{1,18}")
 SHOWS_AND_TAKES = require_http_methods(["GET", "HEAD", "POST"])
 
 
@@ -154,7 +157,7 @@ def _report_like(request: PersonRequest, study: Study) -> StoredReport | None:
     given: Any = request.GET.get("like", "")
     if not given:
         return None
-    return get_object_or_404(reports_of(study), pk=int(given) if given.isascii() and given.isdigit() else 0)
+    return get_object_or_404(reports_of(study), pk=int(given) if NUMBER.fullmatch(given) else 0)
 
 
 def _status(request: PersonRequest) -> int:
