@@ -2,28 +2,32 @@
 
 The benchmark of a scale is the kappas of all pairs of its experts, each pair by itself: lowest, median, highest. Beside
 it stands the agreement of each model, crowd, self-report, reference and baseline with the median of the experts. Models
-are never pooled. What is undefined stays out of medians and is counted.
+are never pooled. What is undefined stays out of medians and means and is counted.
 
-Rows are those of `agreement.analyse`, of one convention; nothing is computed anew but medians.
+A median of several experts is steadier than one of them, so a side is held against something easier than an expert of a
+pair is. Like with like is each expert with the median of the other experts (`LeaveOneOut`).
+
+Rows are those of `agreement.analyse`, of one convention; nothing is computed anew but medians and means.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import median
+from statistics import fmean, median
 from typing import NamedTuple, Protocol, TypeVar
 
 from apps.measures.aggregates import Aggregate
 from apps.reliability.agreement import AgreementRow
+from apps.reliability.directions import SIGNED, Direction, direction_of
 from apps.reliability.matrix import GROUP_NAMES, KIND_ORDER, Kind, RaterKey, TableKey
 
 DEFAULT_STATISTIC = "kappa_quadratic"
 DEFAULT_GROUP_STATISTIC = "alpha_interval"
 EXPERTS_MEDIAN = f"{GROUP_NAMES[Kind.EXPERT]}:{Aggregate.MEDIAN}"
 CROWD_MEAN = f"{GROUP_NAMES[Kind.CROWD]}:{Aggregate.MEAN}"
-# The one statistic whose sign tells who of two comes first.
-SIGNED = "bias"
 # There is a median of the experts only where two of them rated (docs/agreement.md).
 NO_EXPERTS_MEDIAN = "fewer than two experts"
+# Why a bias has no benchmark.
+NO_ORDER = "two experts have no order, so their difference has no sign"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,28 @@ class ExpertPair(NamedTuple):
     estimate: Estimate
 
 
+class ExpertWithOthers(NamedTuple):
+    """An expert by name, and their agreement with the median of the other experts."""
+
+    name: str
+    estimate: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class LeaveOneOut:
+    """Each expert with the median of the others: the measure like that of the sides.
+
+    experts: empty where fewer than three rated, since one alone has no median. low, median, high: over the defined
+    ones, None where there is none; by framework their means over its scales.
+    """
+
+    experts: tuple["ExpertWithOthers | FrameworkExpert", ...] = ()
+    low: float | None = None
+    median: float | None = None
+    high: float | None = None
+    n_undefined: int = 0
+
+
 class BenchmarkSide(NamedTuple):
     """Who is held against the experts: a rater by name, or `crowd:mean`; and the agreement with their median.
 
@@ -63,9 +89,10 @@ class ScaleBenchmark:
     """One scale.
 
     expert_pairs: every pair of experts that the rows hold. low, median, high: over the defined ones, None where there
-    is none. n_undefined: pairs of experts without a value. sides: in the order of kinds, then by name. compared_with:
-    whom the sides are compared with, `experts:median`, or the imported aggregate that stands for the experts; empty
-    where there is neither, and then every side is undefined.
+    is none, and of a bias, whose sign depends on which of two experts is named first. n_undefined: pairs of experts
+    without a value. sides: in the order of kinds, then by name. compared_with: whom the sides are compared with,
+    `experts:median`, or the imported aggregate that stands for the experts; empty where there is neither, and then
+    every side is undefined. leave_one_out: each expert with the others, as the sides are with all of them.
     """
 
     key: TableKey
@@ -76,10 +103,16 @@ class ScaleBenchmark:
     n_undefined: int
     sides: tuple[BenchmarkSide, ...]
     compared_with: str
+    leave_one_out: LeaveOneOut = LeaveOneOut()
+    statistic: str = DEFAULT_STATISTIC
+
+    @property
+    def direction(self) -> Direction:
+        return direction_of(self.statistic)
 
 
-class MedianOfScales(NamedTuple):
-    """The median over scales; `value` is None where none is defined. n_scales: defined ones, which it was made from."""
+class MeanOfScales(NamedTuple):
+    """The mean over scales; `value` is None where none is defined. n_scales: defined ones, which it was made from."""
 
     value: float | None
     n_scales: int
@@ -87,26 +120,33 @@ class MedianOfScales(NamedTuple):
 
 
 class FrameworkPair(NamedTuple):
-    """Two experts, and the median of their agreement over the scales of a framework."""
+    """Two experts, and the mean of their agreement over the scales of a framework."""
 
     a: str
     b: str
-    estimate: MedianOfScales
+    estimate: MeanOfScales
+
+
+class FrameworkExpert(NamedTuple):
+    """An expert, and the mean of their agreement with the others over the scales of a framework."""
+
+    name: str
+    estimate: MeanOfScales
 
 
 class FrameworkSide(NamedTuple):
-    """A side, and the median of its agreement with the experts' median over the scales of a framework."""
+    """A side, and the mean of its agreement with the experts' median over the scales of a framework."""
 
     name: str
     kind: Kind
-    estimate: MedianOfScales
+    estimate: MeanOfScales
 
 
 @dataclass(frozen=True, slots=True)
 class FrameworkBenchmark:
-    """Medians over the scales of one framework in one block, of which there are `n_scales`.
+    """Means over the scales of one framework in one block, of which there are `n_scales`: as the averages of tables.
 
-    low, median, high: the median of the scales' lowest, median and highest pair of experts. n_undefined: scales on
+    low, median, high: the mean of the scales' lowest, median and highest pair of experts. n_undefined: scales on
     which no pair of experts is defined; they are left out.
     """
 
@@ -119,6 +159,12 @@ class FrameworkBenchmark:
     n_scales: int
     n_undefined: int
     sides: tuple[FrameworkSide, ...]
+    leave_one_out: LeaveOneOut = LeaveOneOut()
+    statistic: str = DEFAULT_STATISTIC
+
+    @property
+    def direction(self) -> Direction:
+        return direction_of(self.statistic)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +181,9 @@ class _HasMedian(Protocol):
     @property
     def median(self) -> float | None: ...
 
+    @property
+    def direction(self) -> Direction: ...
+
 
 Ranked = TypeVar("Ranked", bound=_HasMedian)
 
@@ -142,7 +191,7 @@ Ranked = TypeVar("Ranked", bound=_HasMedian)
 def scale_benchmarks(
     rows: Iterable[AgreementRow], raters: Sequence[RaterKey], statistic: str = DEFAULT_STATISTIC
 ) -> list[ScaleBenchmark]:
-    """One benchmark for each scale in `rows`, the highest median of experts first, undefined ones last.
+    """One benchmark for each scale in `rows`, where experts agree most first, undefined ones last.
 
     Scales with the same median stay in the order of the rows. Raters that `raters` does not name are left out: hand in
     some of them to show only those. Raises ValueError where a comparison occurs twice, as with rows of two conventions.
@@ -214,21 +263,42 @@ def _scale_benchmark(key: TableKey, pairs: Pairs, known: Mapping[str, RaterKey],
     expert_pairs = tuple(
         ExpertPair(a, b, estimate) for (a, b), estimate in pairs.items() if a in experts and b in experts
     )
-    values = [pair.estimate.value for pair in expert_pairs if pair.estimate.value is not None]
     compared_with = _compared_with(pairs, known)
+    low, middle, high, n_undefined = _range_of([pair.estimate.value for pair in expert_pairs], statistic)
     return ScaleBenchmark(
         key=key,
         expert_pairs=expert_pairs,
-        low=min(values, default=None),
-        median=median(values) if values else None,
-        high=max(values, default=None),
-        n_undefined=len(expert_pairs) - len(values),
+        low=low,
+        median=middle,
+        high=high,
+        n_undefined=n_undefined,
         sides=tuple(
             BenchmarkSide(name, kind, _agreement_with(pairs, name, compared_with, statistic))
             for name, kind in _others(pairs, known)
         ),
         compared_with=compared_with,
+        leave_one_out=_leave_one_out(pairs, sorted(experts), statistic),
+        statistic=statistic,
     )
+
+
+def _leave_one_out(pairs: Pairs, experts: Sequence[str], statistic: str) -> LeaveOneOut:
+    found = []
+    for name in experts:
+        others = f"{GROUP_NAMES[Kind.EXPERT]}-without-{name}:{Aggregate.MEDIAN}"
+        estimate = pairs.get((others, name)) or pairs.get((name, others))
+        if estimate is not None:
+            found.append(ExpertWithOthers(name, estimate))
+    return LeaveOneOut(tuple(found), *_range_of([one.estimate.value for one in found], statistic))
+
+
+def _range_of(values: Sequence[float | None], statistic: str) -> tuple[float | None, float | None, float | None, int]:
+    """Lowest, median and highest of the defined values, and how many are undefined. A bias has no order of experts."""
+    defined = [value for value in values if value is not None]
+    n_undefined = len(values) - len(defined)
+    if not defined or direction_of(statistic) is Direction.NONE:
+        return None, None, None, n_undefined
+    return min(defined), median(defined), max(defined), n_undefined
 
 
 def _compared_with(pairs: Pairs, known: Mapping[str, RaterKey]) -> str:
@@ -278,17 +348,34 @@ def _framework_benchmark(block: str, framework: str, scales: Sequence[ScaleBench
             pairs.setdefault((pair.a, pair.b), []).append(pair.estimate.value)
         for side in scale.sides:
             sides.setdefault((side.name, side.kind), []).append(side.estimate.value)
-    middle = _median_of([scale.median for scale in scales])
+    middle = _mean_of([scale.median for scale in scales])
     return FrameworkBenchmark(
         block=block,
         framework=framework,
-        expert_pairs=tuple(FrameworkPair(*names, _median_of(values)) for names, values in pairs.items()),
-        low=_median_of([scale.low for scale in scales]).value,
+        expert_pairs=tuple(FrameworkPair(*names, _mean_of(values)) for names, values in pairs.items()),
+        low=_mean_of([scale.low for scale in scales]).value,
         median=middle.value,
-        high=_median_of([scale.high for scale in scales]).value,
+        high=_mean_of([scale.high for scale in scales]).value,
         n_scales=len(scales),
         n_undefined=middle.n_undefined,
-        sides=tuple(FrameworkSide(*who, _median_of(values)) for who, values in _in_order(sides)),
+        sides=tuple(FrameworkSide(*who, _mean_of(values)) for who, values in _in_order(sides)),
+        leave_one_out=_mean_leave_one_out([scale.leave_one_out for scale in scales]),
+        statistic=scales[0].statistic,
+    )
+
+
+def _mean_leave_one_out(scales: Sequence[LeaveOneOut]) -> LeaveOneOut:
+    experts: dict[str, list[float | None]] = {}
+    for scale in scales:
+        for expert in scale.experts:
+            experts.setdefault(expert.name, []).append(expert.estimate.value)
+    middle = _mean_of([scale.median for scale in scales])
+    return LeaveOneOut(
+        tuple(FrameworkExpert(name, _mean_of(values)) for name, values in experts.items()),
+        _mean_of([scale.low for scale in scales]).value,
+        middle.value,
+        _mean_of([scale.high for scale in scales]).value,
+        middle.n_undefined,
     )
 
 
@@ -298,10 +385,16 @@ def _in_order(
     return sorted(sides.items(), key=lambda entry: (KIND_ORDER[entry[0][1]], entry[0][0]))
 
 
-def _median_of(values: Sequence[float | None]) -> MedianOfScales:
+def _mean_of(values: Sequence[float | None]) -> MeanOfScales:
     defined = [value for value in values if value is not None]
-    return MedianOfScales(median(defined) if defined else None, len(defined), len(values) - len(defined))
+    return MeanOfScales(fmean(defined) if defined else None, len(defined), len(values) - len(defined))
 
 
 def _by_median(benchmarks: Iterable[Ranked]) -> list[Ranked]:
-    return sorted(benchmarks, key=lambda one: (one.median is None, -(one.median or 0.0)))
+    """Where experts agree most first."""
+    return sorted(benchmarks, key=_rank)
+
+
+def _rank(one: _HasMedian) -> tuple[bool, float]:
+    value = one.median or 0.0
+    return one.median is None, value if one.direction is Direction.LESS else -value

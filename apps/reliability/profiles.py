@@ -10,7 +10,8 @@ from apps.measures.aggregates import Aggregate
 from apps.measures.arrays import FloatArray
 from apps.measures.results import Reason, Result, undefined
 from apps.reliability.agreement import AgreementRow
-from apps.reliability.benchmarks import EXPERTS_MEDIAN, SIGNED
+from apps.reliability.benchmarks import EXPERTS_MEDIAN
+from apps.reliability.directions import SIGNED
 from apps.reliability.distributions import Distribution, distribution_of
 from apps.reliability.matrix import GROUP_NAMES, MIN_RATERS, Kind, RaterKey, RatingTable, Side, TableKey
 

@@ -1,14 +1,17 @@
 import numpy as np
 import pytest
 
+from apps.measures.pairs import PAIR_STATISTICS
 from apps.reliability.agreement import AgreementRow, Settings, analyse
 from apps.reliability.benchmarks import (
     NO_EXPERTS_MEDIAN,
+    LeaveOneOut,
     framework_benchmarks,
     group_alphas,
     scale_benchmarks,
 )
 from apps.reliability.comparisons import study_plan
+from apps.reliability.directions import Direction, direction_of, is_at_least
 from apps.reliability.matrix import Kind, RaterKey, TableKey
 from tests.reliability.conftest import make_table
 
@@ -173,7 +176,7 @@ def test_a_bias_is_that_of_the_side_whoever_comes_first():
     assert kappas.sides[0].estimate.value == kappas.sides[1].estimate.value
 
 
-def test_a_framework_is_the_median_of_its_scales_and_counts_what_is_undefined():
+def test_a_framework_is_the_mean_of_its_scales_and_counts_what_is_undefined():
     rows = [
         *expert_rows(0.1, 0.2, 0.9, dimension="a"),
         *expert_rows(0.3, 0.4, 0.5, dimension="b"),
@@ -230,3 +233,74 @@ def test_what_is_shown_is_what_was_analysed():
         ("crowd:mean", by_pair["experts:median", "crowd:mean"]),
         ("gemini", by_pair["experts:median", "gemini"]),
     ]
+
+
+def others_rows(*values, **others):
+    return [
+        row(f"experts-without-expert{number}:median", f"expert{number}", value, **others)
+        for number, value in enumerate(values, 1)
+    ]
+
+
+def test_each_expert_stands_with_the_median_of_the_others():
+    rows = [*expert_rows(0.2, 0.7, 0.4), *others_rows(0.3, None, 0.8)]
+    [benchmark] = scale_benchmarks(rows, CAST)
+    found = benchmark.leave_one_out
+    assert [(one.name, one.estimate.value) for one in found.experts] == [
+        ("expert1", 0.3),
+        ("expert2", None),
+        ("expert3", 0.8),
+    ]
+    assert (found.low, found.median, found.high, found.n_undefined) == (0.3, pytest.approx(0.55), 0.8, 1)
+
+
+def test_two_experts_have_no_others():
+    [benchmark] = scale_benchmarks([row("expert1", "expert2", 0.5), row("experts:median", "gpt", 0.6)], CAST)
+    assert benchmark.leave_one_out == LeaveOneOut()
+
+
+def test_a_framework_has_the_mean_of_each_expert_with_the_others():
+    rows = [
+        *expert_rows(0.1, 0.2, 0.9, dimension="a"),
+        *others_rows(0.1, 0.2, 0.6, dimension="a"),
+        *expert_rows(0.1, 0.2, 0.9, dimension="b"),
+        *others_rows(0.7, 0.4, 0.2, dimension="b"),
+        *expert_rows(0.1, 0.2, 0.9, dimension="c"),
+    ]
+    [warmth] = framework_benchmarks(rows, CAST)
+    found = warmth.leave_one_out
+    assert (found.low, found.median, found.high, found.n_undefined) == (*map(pytest.approx, (0.15, 0.3, 0.65)), 1)
+    assert [one.estimate for one in found.experts] == [
+        (pytest.approx(0.4), 2, 0),
+        (pytest.approx(0.3), 2, 0),
+        (pytest.approx(0.4), 2, 0),
+    ]
+
+
+def test_of_a_distance_the_smallest_comes_first_and_a_bias_has_no_benchmark():
+    rows = [
+        *(expert_rows(1.0, 1.2, 1.4, dimension="far", statistic=one) for one in ("mae", "bias")),
+        *(expert_rows(0.1, 0.2, 0.3, dimension="near", statistic=one) for one in ("mae", "bias")),
+    ]
+    rows = [one for some in rows for one in some]
+    assert [one.key.dimension for one in scale_benchmarks(rows, CAST, "mae")] == ["near", "far"]
+    signed = scale_benchmarks(rows, CAST, "bias")
+    assert [(one.key.dimension, one.low, one.median, one.high) for one in signed] == [
+        ("far", None, None, None),
+        ("near", None, None, None),
+    ]
+
+
+def test_every_statistic_of_two_raters_has_a_direction():
+    directions = {statistic: direction_of(statistic) for statistic in PAIR_STATISTICS}
+    assert directions.pop("mae") is Direction.LESS
+    assert directions.pop("bias") is Direction.NONE
+    assert set(directions.values()) == {Direction.MORE}
+
+
+@pytest.mark.parametrize(
+    ("direction", "expected"),
+    [(Direction.MORE, (False, True, True)), (Direction.LESS, (True, True, False)), (Direction.NONE, (False,) * 3)],
+)
+def test_as_much_agreement_or_more(direction, expected):
+    assert tuple(is_at_least(value, 0.5, direction) for value in (0.4, 0.5, 0.6)) == expected

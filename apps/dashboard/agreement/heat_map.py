@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from apps.dashboard.agreement.cells import Cell, cell_of
 from apps.reliability.agreement import AgreementRow
-from apps.reliability.benchmarks import CROWD_MEAN, EXPERTS_MEDIAN, SIGNED, Estimate, estimate_of, turned
+from apps.reliability.benchmarks import CROWD_MEAN, EXPERTS_MEDIAN, Estimate, estimate_of, turned
+from apps.reliability.directions import SIGNED
 from apps.reliability.matrix import KIND_ORDER, Kind, RaterKey
 from apps.reliability.profiles import rest_name
 

@@ -7,7 +7,8 @@ from enum import StrEnum
 from apps.dashboard.agreement.cells import Cell, cell_of
 from apps.measures.results import Result
 from apps.reliability.agreement import AgreementRow
-from apps.reliability.benchmarks import EXPERTS_MEDIAN, SIGNED, Estimate, estimate_of, turned
+from apps.reliability.benchmarks import EXPERTS_MEDIAN, Estimate, estimate_of, turned
+from apps.reliability.directions import SIGNED
 from apps.reliability.labels import ScaleLabel
 from apps.reliability.matrix import KIND_ORDER, Kind, RaterKey, RatingTable, TableKey
 from apps.reliability.profiles import Profile, Standing, profile_of, standings

@@ -4,12 +4,20 @@ Rows are those of one convention; those of the other are handed in beside them, 
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from apps.dashboard.agreement.cells import Average, Cell, Flip, average_of, cell_of, shade_of
 from apps.reliability.agreement import AgreementRow
-from apps.reliability.benchmarks import BenchmarkSide, Estimate, ScaleBenchmark, estimate_of
+from apps.reliability.benchmarks import (
+    NO_EXPERTS_MEDIAN,
+    NO_ORDER,
+    BenchmarkSide,
+    Estimate,
+    ScaleBenchmark,
+    estimate_of,
+)
+from apps.reliability.directions import Direction
 from apps.reliability.matrix import Kind, TableKey
 from apps.reliability.notes import Note
 
@@ -85,8 +93,11 @@ class BenchmarkSection:
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkTable:
+    """left_out: who is held against nobody on any of the scales, and so is no column."""
+
     columns: tuple[Column, ...]
     sections: tuple[BenchmarkSection, ...]
+    left_out: tuple[Column, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,14 +168,25 @@ def benchmark_table(
     """Scales in the given order; `others` are the benchmarks in the other convention, or empty."""
     found = {one.key: one for one in benchmarks}
     elsewhere = {one.key: one for one in others}
-    sides = {Column(side.name, side.kind) for one in benchmarks for side in one.sides}
-    columns = tuple(sorted(sides, key=lambda column: (list(Kind).index(column.kind), column.name)))
+    everybody = {Column(side.name, side.kind) for one in benchmarks for side in one.sides}
+    compared = {
+        Column(side.name, side.kind)
+        for key in order
+        if key in found
+        for side in found[key].sides
+        if side.estimate.reason != NO_EXPERTS_MEDIAN
+    }
+    columns, left_out = (_in_order(sides) for sides in (compared, everybody - compared))
     sections: dict[Framework, list[ScaleRow]] = {}
     for key in order:
         if key in found:
             row = _scale_row(found[key], elsewhere.get(key), columns, statistic, threshold)
             sections.setdefault(Framework(key.block, key.framework), []).append(row)
-    return BenchmarkTable(columns, tuple(_section(of, rows, statistic) for of, rows in sections.items()))
+    return BenchmarkTable(columns, tuple(_section(of, rows, statistic) for of, rows in sections.items()), left_out)
+
+
+def _in_order(columns: Iterable[Column]) -> tuple[Column, ...]:
+    return tuple(sorted(columns, key=lambda column: (list(Kind).index(column.kind), column.name)))
 
 
 def pairs_tables(
@@ -214,19 +236,7 @@ def retest_rows(rows: Iterable[AgreementRow]) -> list[RetestRow]:
 
 def chosen_sides(benchmarks: Iterable[ScaleBenchmark], is_chosen: Callable[[str], bool]) -> list[ScaleBenchmark]:
     """The benchmarks with only the sides whose name is chosen; the experts' own agreement stays, as the yardstick."""
-    return [
-        ScaleBenchmark(
-            one.key,
-            one.expert_pairs,
-            one.low,
-            one.median,
-            one.high,
-            one.n_undefined,
-            tuple(side for side in one.sides if is_chosen(side.name)),
-            one.compared_with,
-        )
-        for one in benchmarks
-    ]
+    return [replace(one, sides=tuple(side for side in one.sides if is_chosen(side.name))) for one in benchmarks]
 
 
 def _by_whom(
@@ -299,6 +309,8 @@ def _experts(here: ScaleBenchmark, there: ScaleBenchmark | None, statistic: str,
 
 def _range(one: ScaleBenchmark, statistic: str) -> ExpertRange:
     reasons = sorted({pair.estimate.reason for pair in one.expert_pairs if pair.estimate.reason})
+    if one.direction is Direction.NONE:
+        reasons = [NO_ORDER]
     return ExpertRange(
         one.low,
         one.median,

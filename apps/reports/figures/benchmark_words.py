@@ -1,23 +1,86 @@
 """What the benchmark figures show, in sentences made from their numbers."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 
 from apps.reliability.benchmarks import (
     DEFAULT_STATISTIC,
-    SIGNED,
-    BenchmarkSide,
+    EXPERTS_MEDIAN,
     FrameworkBenchmark,
     FrameworkSide,
     ScaleBenchmark,
 )
+from apps.reliability.directions import Direction, direction_of, is_at_least
 from apps.reports.figures import words
 from apps.reports.figures.labels import FigureLabels
 
 # Of more sides than that a summary says how many, and not who.
 MOST_NAMED = 6
-# Where more is less agreement.
-DISTANCE = "mae"
+# An expert is held against the median of the others, which takes two of them.
+FEWEST_EXPERTS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a figure says of a statistic, by its direction.
+
+    title: what stands before `by scale`. axis: what follows the name of the statistic. counted, often: of sides that
+    reach what the median expert reaches.
+    """
+
+    title: str
+    title_of_experts: str
+    title_of_others: str
+    axis: str
+    most: str
+    least: str
+    counted: str
+    often: str
+    one: str
+
+
+TERMS: Mapping[Direction, Terms] = MappingProxyType(
+    {
+        Direction.MORE: Terms(
+            title="Agreement of the experts, and of the others with them,",
+            title_of_experts="Agreement of the experts",
+            title_of_others="Agreement of the others with the experts",
+            axis="",
+            most="agree most",
+            least="least",
+            counted="Agreeing with the experts' median at least as well as the median expert agrees with the others",
+            often="agree with the experts' median at least as well as the median expert agrees with the others",
+            one="Like for like, the median expert agrees with the median of the others at",
+        ),
+        Direction.LESS: Terms(
+            title="How far the experts differ, and the others from them,",
+            title_of_experts="How far the experts differ",
+            title_of_others="How far the others differ from the experts",
+            axis=" (less is better)",
+            most="differ least",
+            least="most",
+            counted="Differing from the experts' median at most as much as the median expert differs from the others",
+            often="differ from the experts' median at most as much as the median expert differs from the others",
+            one="Like for like, the median expert differs from the median of the others by",
+        ),
+        Direction.NONE: Terms(
+            title="How much higher or lower than the experts the others rate,",
+            title_of_experts="How much higher or lower than the experts the others rate,",
+            title_of_others="How much higher or lower than the experts the others rate,",
+            axis=" (rating less the experts' median)",
+            most="",
+            least="",
+            counted="",
+            often="",
+            one="",
+        ),
+    }
+)
+WITHOUT_ORDER = (
+    "The experts among each other are left out: two of them have no order, so a difference between them has no sign."
+)
 
 
 def scale_summary(
@@ -29,39 +92,16 @@ def scale_summary(
     """Where experts agree most and least, how many scales reach the threshold, and how each side stands beside them."""
     if not benchmarks:
         return "There are no scales to show."
+    direction = direction_of(statistic)
+    limit = threshold_for(threshold, direction)
     if len(benchmarks) == 1:
-        return _summary_of_one(benchmarks[0], labels, threshold)
-    sentences = [_experts_sentence(benchmarks, labels, threshold, statistic)]
-    sentences += _sides_sentences(benchmarks, labels, "scale", statistic)
-    undefined = sum(one.n_undefined + sum(side.estimate.value is None for side in one.sides) for one in benchmarks)
+        return _summary_of_one(benchmarks[0], labels, limit, direction)
+    sentences = _sentences(benchmarks, labels, limit, direction)
+    undefined = sum(side.estimate.value is None for one in benchmarks for side in one.sides)
+    if direction is not Direction.NONE:
+        undefined += sum(one.n_undefined + one.leave_one_out.n_undefined for one in benchmarks)
     if undefined:
         sentences.append(f"{words.counted(undefined, 'figure')} cannot be given and {_is(undefined)} named in words.")
-    return " ".join(sentences)
-
-
-def _summary_of_one(benchmark: ScaleBenchmark, labels: FigureLabels, threshold: float | None) -> str:
-    """The figures themselves, since there are few."""
-    name, pairs = labels.scale(benchmark.key), len(benchmark.expert_pairs) - benchmark.n_undefined
-    if benchmark.low is None or benchmark.median is None or benchmark.high is None:
-        sentences = [f"No pair of experts can be compared on {name}, so there is no benchmark."]
-    else:
-        number = words.number if threshold is None else partial(words.number_beside, limit=threshold)
-        sentence = f"On {name} the median pair of experts is at {number(benchmark.median)}"
-        if pairs > 1:
-            sentence += f" ({number(benchmark.low)} to {number(benchmark.high)} over {pairs} pairs)"
-        if threshold is not None:
-            side = "at or above" if benchmark.median >= threshold else "below"
-            sentence += f", {side} {words.number(threshold)}"
-        sentences = [f"{sentence}."]
-    defined = [(side.name, side.estimate.value) for side in benchmark.sides if side.estimate.value is not None]
-    if defined:
-        figures = [f"{labels.rater(name)} {words.number(value)}" for name, value in defined]
-        sentences.append(f"With the experts' median: {words.listed(figures)}.")
-    missing = [labels.rater(side.name) for side in benchmark.sides if side.estimate.value is None]
-    if missing:
-        sentences.append(f"Not defined for {words.listed(missing)}.")
-    if benchmark.n_undefined and pairs:
-        sentences.append(f"{words.counted(benchmark.n_undefined, 'pair')} of experts cannot be compared.")
     return " ".join(sentences)
 
 
@@ -71,19 +111,107 @@ def framework_summary(
     threshold: float | None,
     statistic: str = DEFAULT_STATISTIC,
 ) -> str:
+    """The same by framework, from means over scales."""
     if not benchmarks:
         return "There are no frameworks to show."
-    sentences = [_experts_sentence(benchmarks, labels, threshold, statistic)]
-    sentences += _sides_sentences(benchmarks, labels, "framework", statistic)
-    if any(not _is_on_the_same_scales(one, side) for one in benchmarks for side in one.sides if side.estimate.n_scales):
-        sentences.append("Whoever lacks scales that the experts have, or the other way round, is not counted there.")
-    undefined = sum(one.n_undefined for one in benchmarks)
-    if undefined:
-        sentences.append(f"On {words.counted(undefined, 'scale')} no pair of experts is defined.")
+    direction = direction_of(statistic)
+    sentences = _sentences(benchmarks, labels, threshold_for(threshold, direction), direction)
+    if direction is not Direction.NONE:
+        if any(not is_comparable for *_, is_comparable in _beside(benchmarks)):
+            sentences.append(
+                "Whoever lacks scales that the experts have, or the other way round, is not counted there."
+            )
+        undefined = sum(one.n_undefined for one in benchmarks)
+        if undefined:
+            sentences.append(f"On {words.counted(undefined, 'scale')} no pair of experts is defined.")
     return " ".join(sentences)
 
 
+def threshold_for(threshold: float | None, direction: Direction) -> float | None:
+    """No threshold of agreement is one of a distance or of a bias."""
+    return threshold if direction is Direction.MORE else None
+
+
+def whom(name: str, labels: FigureLabels) -> str:
+    """Whom sides are compared with, in a sentence: an imported aggregate by its name."""
+    return words.isolated(name) if name in labels.kinds else words.in_sentence(name or EXPERTS_MEDIAN)
+
+
 Benchmarks = Sequence[ScaleBenchmark] | Sequence[FrameworkBenchmark]
+
+
+def _summary_of_one(
+    benchmark: ScaleBenchmark, labels: FigureLabels, threshold: float | None, direction: Direction
+) -> str:
+    """The figures themselves, since there are few."""
+    sentences = [] if direction is Direction.NONE else [_pairs_of_one(benchmark, labels, threshold)]
+    defined = [(side.name, side.estimate.value) for side in benchmark.sides if side.estimate.value is not None]
+    if defined:
+        figures = words.listed([f"{labels.rater(name)} {words.number(value)}" for name, value in defined])
+        sentences.append(
+            f"Rating less the experts' median on {labels.scale(benchmark.key)}: {figures}."
+            if direction is Direction.NONE
+            else f"With {whom(benchmark.compared_with, labels)}: {figures}."
+        )
+    missing = [labels.rater(side.name) for side in benchmark.sides if side.estimate.value is None]
+    if missing:
+        sentences.append(f"Not defined for {words.listed(missing)}.")
+    if direction is Direction.NONE:
+        return " ".join([*sentences, WITHOUT_ORDER])
+    if defined and benchmark.expert_pairs:
+        sentences.append(_experts_one_by_one(benchmark, direction))
+    if benchmark.n_undefined and benchmark.median is not None:
+        sentences.append(f"{words.counted(benchmark.n_undefined, 'pair')} of experts cannot be compared.")
+    return " ".join(sentences)
+
+
+def _pairs_of_one(benchmark: ScaleBenchmark, labels: FigureLabels, threshold: float | None) -> str:
+    name, pairs = labels.scale(benchmark.key), len(benchmark.expert_pairs) - benchmark.n_undefined
+    if benchmark.low is None or benchmark.median is None or benchmark.high is None:
+        return f"No pair of experts can be compared on {name}, so there is no benchmark."
+    number = words.number if threshold is None else partial(words.number_beside, limit=threshold)
+    sentence = f"On {name} the median pair of experts is at {number(benchmark.median)}"
+    if pairs > 1:
+        sentence += f" ({number(benchmark.low)} to {number(benchmark.high)} over {pairs} pairs)"
+    if threshold is not None:
+        side = "at or above" if benchmark.median >= threshold else "below"
+        sentence += f", {side} {words.number(threshold)}"
+    return f"{sentence}."
+
+
+def _experts_one_by_one(benchmark: ScaleBenchmark, direction: Direction) -> str:
+    """Like with like: what an expert reaches with the median of the others."""
+    found = benchmark.leave_one_out
+    if not found.experts:
+        return _without_others(benchmark)
+    if found.low is None or found.median is None or found.high is None:
+        return "No expert can be compared with the median of the others."
+    return (
+        f"{TERMS[direction].one} {words.number(found.median)} ({words.number(found.low)} to "
+        f"{words.number(found.high)})."
+    )
+
+
+def has_two_experts(benchmark: ScaleBenchmark | FrameworkBenchmark) -> bool:
+    """Whether there are not enough experts to hold one against a median of the others."""
+    return len({name for pair in benchmark.expert_pairs for name in (pair.a, pair.b)}) < FEWEST_EXPERTS
+
+
+def _without_others(benchmark: ScaleBenchmark | FrameworkBenchmark) -> str:
+    if has_two_experts(benchmark):
+        return "With two experts none of them can be compared with a median of the others: nothing is like for like."
+    return "How each expert agrees with the median of the others is not given here."
+
+
+def _sentences(
+    benchmarks: Benchmarks, labels: FigureLabels, threshold: float | None, direction: Direction
+) -> list[str]:
+    if direction is Direction.NONE:
+        return [*_signed_sentences(benchmarks, labels), WITHOUT_ORDER]
+    return [
+        _experts_sentence(benchmarks, labels, threshold, direction),
+        *_counts_sentences(benchmarks, labels, direction),
+    ]
 
 
 def _name(benchmark: ScaleBenchmark | FrameworkBenchmark, labels: FigureLabels) -> str:
@@ -92,36 +220,33 @@ def _name(benchmark: ScaleBenchmark | FrameworkBenchmark, labels: FigureLabels) 
     return labels.framework(benchmark.block, benchmark.framework)
 
 
-def _experts_sentence(benchmarks: Benchmarks, labels: FigureLabels, threshold: float | None, statistic: str) -> str:
-    noun = "scale" if isinstance(benchmarks[0], ScaleBenchmark) else "framework"
+def _noun(benchmarks: Benchmarks) -> str:
+    return "scale" if isinstance(benchmarks[0], ScaleBenchmark) else "framework"
+
+
+def _experts_sentence(
+    benchmarks: Benchmarks, labels: FigureLabels, threshold: float | None, direction: Direction
+) -> str:
+    noun, terms = _noun(benchmarks), TERMS[direction]
     ranked = sorted(
-        ((one.median, one) for one in benchmarks if one.median is not None), key=lambda entry: entry[0], reverse=True
+        ((one.median, one) for one in benchmarks if one.median is not None),
+        key=lambda entry: entry[0],
+        reverse=direction is Direction.MORE,
     )
     if not ranked:
         return f"No pair of experts can be compared on {_the(len(benchmarks), noun)}, so there is no benchmark."
-    (high, best), (low, worst) = ranked[0], ranked[-1]
+    (first, best), (last, worst) = ranked[0], ranked[-1]
     at_best, at_worst = (
-        words.number(value) if threshold is None else words.number_beside(value, threshold) for value in (high, low)
+        words.number(value) if threshold is None else words.number_beside(value, threshold) for value in (first, last)
     )
     if len(ranked) == 1:
         sentence = f"On {_name(best, labels)} the median pair of experts is at {at_best}"
-    elif high == low:
+    elif first == last:
         sentence = f"The median pair of experts is at {at_best} on each of {len(ranked)} {noun}s"
-    elif statistic == SIGNED:
-        # Which of two experts is named first says nothing of how far they agree.
-        sentence = (
-            f"The median over pairs of experts, of the second less the first by name, is highest on "
-            f"{_name(best, labels)}, at {at_best}, and lowest on {_name(worst, labels)}, at {at_worst}"
-        )
-    elif statistic == DISTANCE:
-        sentence = (
-            f"Experts differ most on {_name(best, labels)}, where their median pair is at {at_best}, and least on "
-            f"{_name(worst, labels)}, at {at_worst}"
-        )
     else:
         sentence = (
-            f"Experts agree most on {_name(best, labels)}, where their median pair is at {at_best}, and least on "
-            f"{_name(worst, labels)}, at {at_worst}"
+            f"Experts {terms.most} on {_name(best, labels)}, where their median pair is at {at_best}, and "
+            f"{terms.least} on {_name(worst, labels)}, at {at_worst}"
         )
     if threshold is not None:
         reached = sum(value >= threshold for value, _ in ranked)
@@ -129,41 +254,63 @@ def _experts_sentence(benchmarks: Benchmarks, labels: FigureLabels, threshold: f
     return f"{sentence}."
 
 
-def _is_on_the_same_scales(benchmark: ScaleBenchmark | FrameworkBenchmark, side: BenchmarkSide | FrameworkSide) -> bool:
-    """Whether a side's median over scales is over the very scales of the experts'."""
-    if not isinstance(benchmark, FrameworkBenchmark) or not isinstance(side, FrameworkSide):
-        return True
-    return side.estimate.n_undefined == benchmark.n_undefined == 0
+def _beside(benchmarks: Benchmarks) -> Iterator[tuple[str, float, float, bool]]:
+    """Each side's value by name with that of the median expert and the others, and whether they may be compared.
 
-
-def _sides_sentences(benchmarks: Benchmarks, labels: FigureLabels, noun: str, statistic: str) -> list[str]:
-    if statistic == SIGNED:
-        return []
-    reached: dict[str, list[bool]] = {side.name: [] for one in benchmarks for side in one.sides}
+    Means over other scales may not: a side that has a value on the easier of two scales would seem to agree more.
+    """
     for one in benchmarks:
+        experts = one.leave_one_out
         for side in one.sides:
             value = side.estimate.value
-            if value is not None and one.median is not None and _is_on_the_same_scales(one, side):
-                reached[side.name].append(value <= one.median if statistic == DISTANCE else value >= one.median)
-    standing = {name: where for name, where in reached.items() if where}
+            if value is None or experts.median is None:
+                continue
+            is_whole = not isinstance(side, FrameworkSide) or experts.n_undefined == side.estimate.n_undefined == 0
+            yield side.name, value, experts.median, is_whole
+
+
+def _counts_sentences(benchmarks: Benchmarks, labels: FigureLabels, direction: Direction) -> list[str]:
+    """How often each side reaches what the median expert reaches with the others."""
+    noun, terms = _noun(benchmarks), TERMS[direction]
+    standing: dict[str, list[bool]] = {}
+    for name, value, expert, is_comparable in _beside(benchmarks):
+        if is_comparable:
+            standing.setdefault(name, []).append(is_at_least(value, expert, direction))
+    sentences = []
     if len(standing) > MOST_NAMED:
         often = sum(2 * sum(where) >= len(where) for where in standing.values())
-        how = (
-            "differ from the experts' median at most"
-            if statistic == DISTANCE
-            else "agree with the experts' median at least"
-        )
-        return [
-            f"Of {len(standing)} others, {often} {how} as much as the median pair of experts on half of their {noun}s "
-            "or more."
-        ]
-    parts = [
-        f"{labels.rater(name)} on {sum(where)} of {words.counted(len(where), noun)}" for name, where in standing.items()
-    ]
-    what = "The difference from the experts' median is at most"
-    if statistic != DISTANCE:
-        what = "Agreement with the experts' median is at least"
-    return parts and [f"{what} that of their median pair for {words.listed(parts)}."]
+        sentences.append(f"Of {len(standing)} others, {often} {terms.often} on half of their {noun}s or more.")
+    elif standing:
+        ranked = sorted(standing.items(), key=lambda entry: -sum(entry[1]) / len(entry[1]))
+        parts = [f"{labels.rater(name)} on {words.part_of(sum(where), len(where), noun)}" for name, where in ranked]
+        sentences.append(f"{terms.counted}: {words.listed(parts)}.")
+    bare = [one for one in benchmarks if one.sides and one.expert_pairs and not one.leave_one_out.experts]
+    if bare and not standing:
+        sentences.append(_without_others(bare[0]))
+    elif bare:
+        sentences.append(f"On {words.counted(len(bare), noun)} no expert can be compared with a median of the others.")
+    return sentences
+
+
+def _signed_sentences(benchmarks: Benchmarks, labels: FigureLabels) -> list[str]:
+    """From where to where each side's bias goes; no bias is better than another by being higher."""
+    found: dict[str, list[tuple[float, str]]] = {}
+    for one in benchmarks:
+        for side in one.sides:
+            if side.estimate.value is not None:
+                found.setdefault(side.name, []).append((side.estimate.value, _name(one, labels)))
+    if len(found) > MOST_NAMED:
+        values = [entry for entries in found.values() for entry in entries]
+        return [f"Rating less the experts' median is {_from_to(values)}, over {len(found)} others."]
+    parts = [f"{labels.rater(name)} {_from_to(values)}" for name, values in found.items()]
+    return parts and [f"Rating less the experts' median: {'; '.join(parts)}."]
+
+
+def _from_to(values: Sequence[tuple[float, str]]) -> str:
+    (low, lowest), (high, highest) = min(values), max(values)
+    if len(values) == 1:
+        return f"{words.number(low)} on {lowest}"
+    return f"from {words.number(low)} on {lowest} to {words.number(high)} on {highest}"
 
 
 def _the(count: int, noun: str) -> str:

@@ -14,12 +14,12 @@ MARGIN = 3.0
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """band: the symbol stands on a range. line: a sample of a line in place of a symbol."""
+    """band: the symbol stands on a range. line: a sample of a line in place of a symbol, or with it on a `range`."""
 
     text: str
     symbol: Symbol | None
     band: bool = False
-    line: Literal["", "interval", "threshold", "others"] = ""
+    line: Literal["", "interval", "threshold", "others", "range"] = ""
 
 
 def draw_legend(canvas: Canvas, layout: Layout, entries: Sequence[Entry], top: float) -> float:
@@ -48,6 +48,12 @@ def _sample(canvas: Canvas, entry: Entry, x: float, y: float, font: float) -> No
         for place in (x, end):
             canvas.line(place, y - 0.31 * font, place, y + 0.31 * font, colour, width=0.1 * font, z=LINES)
         canvas.symbol(None, (x + end) / 2, y, entry.symbol, 0.72 * font)
+    elif entry.line == "range" and entry.symbol is not None:
+        colour = palette.kind(entry.symbol.kind)
+        canvas.line(x, y, end, y, colour, width=0.09 * font, z=LINES)
+        for place in (x, end):
+            canvas.line(place, y - 0.21 * font, place, y + 0.21 * font, colour, width=0.1 * font, z=LINES)
+        canvas.symbol(None, (x + end) / 2, y, entry.symbol, 0.6 * font)
     elif entry.line == "threshold":
         dash = [0.4 * font, 0.3 * font]
         canvas.line(x, y, end, y, palette.ink, width=0.1 * font, dash=dash, z=LINES)

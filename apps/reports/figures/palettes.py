@@ -13,12 +13,14 @@ MM = 96 / 25.4
 @dataclass(frozen=True, slots=True)
 class Layout:
     """width: of the whole figure, in CSS pixels. font: size of its text in the same unit. narrow: labels stand above
-    their rows and not beside them. leading: distance between marks, 1 where there is room to scroll."""
+    their rows and not beside them. leading: distance between marks, 1 where there is room to scroll. symbols: how wide
+    those of sides are, in parts of the font."""
 
     width: int
     font: float
     narrow: bool
     leading: float = 1
+    symbols: float = 0.6
 
 
 @dataclass(frozen=True)
@@ -74,8 +76,9 @@ PAPER = Palette(
     negative_ramp=("#f6e7cd", "#e3b778", "#8f5a0c"),
     on_ramp="#ffffff",
     fonts="Helvetica, Arial, Liberation Sans, sans-serif",
-    wide=Layout(round(180 * MM), 9.2, narrow=False, leading=0.82),
-    narrow=Layout(round(90 * MM), 8.8, narrow=True, leading=0.82),
+    # 21 scales with five sides, the experts and their legend stand on a page of 200 mm.
+    wide=Layout(round(180 * MM), 8.4, narrow=False, leading=0.62, symbols=0.54),
+    narrow=Layout(round(90 * MM), 8.4, narrow=True, leading=0.72, symbols=0.56),
     physical=True,
 )
 

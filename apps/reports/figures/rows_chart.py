@@ -4,25 +4,28 @@ Every side has a line of its own in a row, so that nothing covers anything. What
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from apps.reliability.matrix import Kind
 from apps.reports.figures import words
-from apps.reports.figures.canvas import LINES, Canvas, Plane, Text
+from apps.reports.figures.canvas import LINES, MARKS, Canvas, Plane, Text
 from apps.reports.figures.figure import Spec
 from apps.reports.figures.legend import MARGIN, Entry, draw_legend
 from apps.reports.figures.palettes import Layout, Palette
-from apps.reports.figures.symbols import Symbol, symbol_of
+from apps.reports.figures.symbols import Fill, Symbol, symbol_of
+
+# The experts one by one, beside the filled circle of their pairs.
+OTHERS = replace(symbol_of(Kind.EXPERT), fill=Fill.HOLLOW)
 
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """The range of the pairs of experts, with each pair by name."""
+    """A range of the experts, of their pairs or of each of them, with each one by name; or without them."""
 
     low: float
     median: float
     high: float
-    singles: tuple[tuple[str, float], ...]
+    singles: tuple[tuple[str, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,24 +41,27 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class ChartRow:
-    """label, place: what the row is about, and where that belongs. remarks: what is to be said in words."""
+    """label, place: what the row is about, and where that belongs. band: the pairs of experts. others: each expert with
+    the others. remarks: what is to be said in words."""
 
     label: str
     place: str
     band: Band | None
     marks: tuple[Mark, ...]
     remarks: tuple[str, ...] = ()
+    others: Band | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class RowsChart:
-    """series: name and symbol of every side, in the order of the legend. band: what the range and its marks are.
-    threshold: where a line is drawn, or None."""
+    """series: name and symbol of every side, in the order of the legend. band, others: what the ranges of experts and
+    their marks are. threshold: where a line is drawn, or None."""
 
     axis: str
     rows: tuple[ChartRow, ...]
     series: tuple[tuple[str, Symbol], ...]
     band: str = ""
+    others: str = ""
     threshold: float | None = None
 
     @property
@@ -70,7 +76,7 @@ class RowsChart:
 
 def _values_of(row: ChartRow) -> list[float]:
     found = [value for mark in row.marks for value in (mark.value, mark.low, mark.high) if value is not None]
-    return found if row.band is None else [row.band.low, row.band.high, *found]
+    return found + [value for band in (row.band, row.others) if band is not None for value in (band.low, band.high)]
 
 
 def _floor(value: float, step: float) -> float:
@@ -109,7 +115,6 @@ class RowsDrawing:
         self.y += 0.9 * self.font
         for row in self.chart.rows:
             self._separator()
-            # Lines that go all the way would strike through what is written in a row.
             self._grid(*self._row(row))
         self._separator(strong=True)
         self.y += 0.9 * self.font
@@ -127,6 +132,8 @@ class RowsDrawing:
         entries = []
         if any(row.band for row in self.chart.rows):
             entries.append(Entry(self.chart.band, experts, band=True))
+        if any(row.others for row in self.chart.rows):
+            entries.append(Entry(self.chart.others, OTHERS, line="range"))
         entries += [Entry(words.isolated(name), symbol) for name, symbol in self.chart.series]
         if any(mark.low is not None for row in self.chart.rows for mark in row.marks):
             entries.append(Entry("95 % interval", None, line="interval"))
@@ -143,16 +150,15 @@ class RowsDrawing:
         top = self.y if self.layout.narrow else start
         if row.band is not None:
             self._band(row.band)
+        if row.others is not None:
+            self._others(row.others)
         for mark in row.marks:
             self._mark(mark)
-        end = self.y + 0.3 * self.step
         self._remarks(row)
         self.y += 0.4 * self.step
         if not self.layout.narrow:
             self._label_beside(row, start)
-        if not (row.band or row.marks):
-            return top, top
-        return top, end if row.remarks else self.y
+        return top, self.y
 
     def _label_above(self, row: ChartRow) -> None:
         middle, room = self.y + 0.45 * self.font, self.layout.width - 2 * self.gutter
@@ -179,6 +185,8 @@ class RowsDrawing:
         colour, height = self.palette.kind(Kind.EXPERT), 0.62 * self.font
         middle = self.y + 0.5 * self.step
         self.canvas.span(self.plane, middle, band.low, band.high, colour, width=height, opacity=0.22, side="experts")
+        for value in () if band.singles else (band.low, band.high):
+            self.canvas.tick(self.plane, value, middle, height, colour, width=0.1 * self.font)
         for pair, value in band.singles:
             self.canvas.tick(self.plane, value, middle, height, colour, width=0.1 * self.font, pair=pair)
         self.canvas.symbol(
@@ -186,19 +194,36 @@ class RowsDrawing:
         )
         self.y += self.step
 
+    def _others(self, band: Band) -> None:
+        """Lighter than the pairs: a line with a stroke for each expert, and an open circle."""
+        colour, middle = self.palette.kind(Kind.EXPERT), self.y + 0.34 * self.step
+        self.canvas.span(self.plane, middle, band.low, band.high, colour, width=0.09 * self.font, side="others")
+        for value in () if band.singles else (band.low, band.high):
+            self.canvas.tick(self.plane, value, middle, 0.42 * self.font, colour, width=0.1 * self.font)
+        for expert, value in band.singles:
+            self.canvas.tick(self.plane, value, middle, 0.42 * self.font, colour, width=0.1 * self.font, expert=expert)
+        size = self.layout.symbols * self.font
+        self.canvas.symbol(self.plane, band.median, middle, OTHERS, size, side="experts: each with the others")
+        self.y += 0.68 * self.step
+
     def _mark(self, mark: Mark) -> None:
         middle = self.y + 0.34 * self.step
         if mark.low is not None and mark.high is not None:
             colour = self.palette.kind(mark.symbol.kind)
             self.canvas.span(self.plane, middle, mark.low, mark.high, colour, width=0.09 * self.font, side=mark.name)
-        self.canvas.symbol(self.plane, mark.value, middle, mark.symbol, 0.6 * self.font, side=mark.name)
+        self.canvas.symbol(self.plane, mark.value, middle, mark.symbol, self.layout.symbols * self.font, side=mark.name)
         self.y += 0.68 * self.step
 
     def _remarks(self, row: ChartRow) -> None:
-        left, room = self.plane.left, self.layout.width - self.plane.left - MARGIN
+        """Within their row, whose lines go on behind them; none strikes through a word."""
+        left, size = self.plane.left + 0.3 * self.font, 0.92 * self.font
+        room = self.layout.width - left - MARGIN
         for remark in row.remarks:
-            for line in words.wrapped(remark, 0.92 * self.font, room):
-                style = Text(0.92 * self.font, self.palette.soft, limit=words.limit_of(line, room))
+            for line in words.wrapped(remark, size, room):
+                width = min(words.text_width(line, size), room)
+                ground = (left, self.y, left + width, self.y + 1.2 * self.font)
+                self.canvas.rect(*ground, self.palette.ground, z=MARKS)
+                style = Text(size, self.palette.soft, limit=words.limit_of(line, room))
                 self.canvas.text(left, self.y + 0.6 * self.font, line, style)
                 self.y += 1.2 * self.font
 
@@ -214,8 +239,6 @@ class RowsDrawing:
             )
 
     def _grid(self, top: float, bottom: float) -> None:
-        if top == bottom:
-            return
         for value in words.steps_between(self.plane.low, self.plane.high):
             colour = self.palette.edge if value == 0 else self.palette.hairline
             self.canvas.upright(

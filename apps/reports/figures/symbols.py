@@ -49,11 +49,12 @@ class Symbol:
 def symbol_of(kind: Kind | None, place: int = 0) -> Symbol:
     """The symbol of the `place`-th series of its kind, from 0.
 
-    Models have four triangles with three fills each, so that a dozen of them differ; other kinds three fills.
+    Models have four triangles and three fills: the next one points elsewhere and has another fill, and only the
+    thirteenth looks like the first. Other kinds have three fills.
     """
     shapes = (CIRCLE,) if kind is None else SHAPES[kind]
     fills = tuple(Fill)
-    return Symbol(kind, shapes[place // len(fills) % len(shapes)], fills[place % len(fills)])
+    return Symbol(kind, shapes[place % len(shapes)], fills[place % len(fills)])
 
 
 def symbols_of(series: Iterable[tuple[str, Kind | None]]) -> dict[str, Symbol]:

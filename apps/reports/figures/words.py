@@ -92,6 +92,15 @@ def counted(count: int, one: str, many: str = "") -> str:
     return f"{count} {one}" if count == 1 else f"{count} {many or one + 's'}"
 
 
+def part_of(count: int, total: int, noun: str) -> str:
+    """Of those that can be compared: `3 of 6 scales`, `all 6 scales`, `none of 6 scales`; a single one is said so."""
+    if total == 1:
+        return f"the one {noun} that can be compared" if count else f"no {noun} (1 can be compared)"
+    if count in (0, total):
+        return f"{'all' if count else 'none of'} {counted(total, noun)}"
+    return f"{count} of {counted(total, noun)}"
+
+
 def listed(names: Sequence[str]) -> str:
     """`a`, `a and b`, `a, b and c`."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else ""
@@ -103,6 +112,12 @@ def range_of_counts(counts: Iterable[int], noun: str = "item") -> str:
     if not found:
         return f"no {noun}s"
     return counted(found[0], noun) if len(found) == 1 else f"{found[0]} to {found[-1]} {noun}s"
+
+
+def how_sure(has_intervals: bool, items: str, has_values: bool = True) -> str:
+    """The end of a caption's first sentence: `; 95 % intervals over items; 50 items to a pair`, as far as it is so."""
+    parts = ["95 % intervals over items"] if has_intervals else []
+    return "".join(f"; {part}" for part in [*parts, items] if has_values)
 
 
 def isolated(name: str) -> str:

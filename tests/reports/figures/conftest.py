@@ -54,6 +54,14 @@ def expert_rows(values: tuple[float | None, float | None, float | None], **other
     return [row(a, b, value, **others) for (a, b), value in zip(pairs, values, strict=True)]
 
 
+def others_rows(values: tuple[float | None, float | None, float | None], **others: Any) -> list[AgreementRow]:
+    """Each of three experts with the median of the other two."""
+    return [
+        row(f"experts-without-expert{number}:median", f"expert{number}", value, **others)
+        for number, value in enumerate(values, 1)
+    ]
+
+
 def study_rows(**others: Any) -> list[AgreementRow]:
     """One scale: three pairs of experts, the crowd and one of two models; the other is undefined."""
     return [

@@ -2,13 +2,15 @@ from dataclasses import replace
 
 import pytest
 
+from apps.measures.pairs import PAIR_STATISTICS
 from apps.reliability.benchmarks import frameworks_of, scale_benchmarks
 from apps.reliability.matrix import Kind, RaterKey, TableKey
 from apps.reports.figures.benchmark import benchmark_figure, framework_figure
-from apps.reports.figures.benchmark_words import framework_summary, scale_summary
-from apps.reports.figures.palettes import PAPER, SCREEN
+from apps.reports.figures.benchmark_words import framework_summary
+from apps.reports.figures.palettes import MM, PAPER, SCREEN
 from tests.reports.figures.conftest import (
     CAST,
+    CROWD,
     EXPERTS,
     HOSTILE,
     KEY,
@@ -19,6 +21,7 @@ from tests.reports.figures.conftest import (
     drawn_values,
     expert_rows,
     labels_of,
+    others_rows,
     palettes,
     row,
     said,
@@ -73,7 +76,7 @@ class TestByScale:
         for narrow in (False, True):
             assert "Not defined: gpt (no variation)" in said(figure.spec_of(narrow=narrow))
         assert figure.rows[0][figure.columns.index("gpt")] == "not defined: no variation"
-        assert figure.summary.endswith("Not defined for gpt.")
+        assert "Not defined for gpt." in figure.summary
 
     def test_the_table_has_every_number_with_its_interval_and_items(self):
         figure = drawn(study_rows())
@@ -84,6 +87,7 @@ class TestByScale:
             "Experts: lowest": "0.20",
             "Experts: median": "0.40",
             "Experts: highest": "0.70",
+            "Each expert with the others": "not given",
             "crowd": "0.30 (0.20 to 0.40)",
             "gemini": "0.61 (0.51 to 0.71)",
             "gpt": "not defined: no variation",
@@ -121,7 +125,8 @@ class TestByScale:
         assert one.title.endswith("on Empathy")
         assert one.summary == (
             "On Empathy the median pair of experts is at 0.40 (0.20 to 0.70 over 3 pairs), below 0.60. With the "
-            "experts' median: crowd 0.30 and gemini 0.61. Not defined for gpt."
+            "experts' median: crowd 0.30 and gemini 0.61. Not defined for gpt. How each expert agrees with the median "
+            "of the others is not given here."
         )
         scales = {KEY._replace(dimension=name): name.upper() for name in ("a", "b")}
         rows = [*study_rows(dimension="a"), *expert_rows((None, 0.65, 0.65), dimension="b")]
@@ -129,9 +134,8 @@ class TestByScale:
         assert both.title.endswith("by scale")
         assert both.summary == (
             "Experts agree most on B (Warmth), where their median pair is at 0.65, and least on A (Warmth), at 0.40; "
-            "it is at or above 0.60 on 1 of 2 scales. Agreement with the experts' median is at least that of their "
-            "median pair for crowd on 0 of 1 scale and gemini on 1 of 1 scale. 2 figures cannot be given and are named "
-            "in words."
+            "it is at or above 0.60 on 1 of 2 scales. How each expert agrees with the median of the others is not "
+            "given here. 2 figures cannot be given and are named in words."
         )
 
     def test_one_expert_is_no_benchmark_and_the_picture_says_so(self):
@@ -172,11 +176,12 @@ class TestByScale:
         rows = []
         for number, key in enumerate(scales):
             rows += expert_rows((0.1, number / 25, 0.9), dimension=key.dimension)
+            rows += others_rows((0.4, 0.5, 0.6), dimension=key.dimension)
             rows += [row("experts:median", model.name, 0.5, dimension=key.dimension) for model in models]
         figure = drawn(rows, [*EXPERTS, *models], palette, labels_of([*EXPERTS, *models], scales))
         check(figure)
         assert len(figure.rows) == 21
-        assert "Of 7 others, 7 agree with the experts' median at least as much" in figure.summary
+        assert "Of 7 others, 7 agree with the experts' median at least as well as the median expert" in figure.summary
         points = [datum for datum in data(figure.spec, "point") if datum.get("side", "").startswith("model")]
         assert len(points) == 21 * 7
         # Marks of one row never share a line.
@@ -241,12 +246,12 @@ class TestByFramework:
     )
 
     @palettes
-    def test_medians_are_drawn_and_counted(self, palette):
+    def test_means_are_drawn_and_counted(self, palette):
         figure = drawn_frameworks(self.ROWS, palette=palette)
         check(figure)
         assert drawn_values(figure.spec) == {"experts: median pair": pytest.approx(0.3), "gemini": 0.6}
         assert "gemini: 1 scale undefined, left out" in said(figure.spec)
-        assert figure.rows[0] == ("Warmth", "2", "0.20", "0.30", "0.70", "0.60, 1 scale undefined")
+        assert figure.rows[0] == ("Warmth", "2", "0.20", "0.30", "0.70", "not given", "0.60, 1 scale undefined")
 
     def test_undefined_everywhere_is_said(self):
         figure = drawn_frameworks([*expert_rows((None, None, None)), row("experts:median", "gemini", None)])
@@ -265,47 +270,160 @@ class TestWhatASummarySays:
     def rows(self):
         return [
             *expert_rows((0.1, 0.2, 0.3)),
+            *others_rows((0.1, 0.2, 0.3)),
             row("experts:median", "gemini", 0.15),
             *expert_rows((1.1, 1.2, 1.3), dimension="other"),
+            *others_rows((1.1, 1.2, 1.3), dimension="other"),
             row("experts:median", "gemini", 1.5, dimension="other"),
         ]
 
-    def summary(self, statistic):
+    def figures(self, statistic):
+        """By scale, by framework, and of one scale alone."""
         rows = [replace(one, statistic=statistic) for one in self.rows()]
-        return scale_summary(scale_benchmarks(rows, CAST, statistic), labels_of(CAST), None, statistic)
+        found, labels = scale_benchmarks(rows, CAST, statistic), labels_of(CAST)
+        return (
+            benchmark_figure(found, labels, PAPER, 0.6, statistic=statistic),
+            framework_figure(frameworks_of(found), labels, PAPER, 0.6, statistic=statistic),
+            benchmark_figure(found[:1], labels, PAPER, 0.6, statistic=statistic),
+        )
 
     def test_the_greater_a_distance_the_less_they_agree(self):
-        summary = self.summary("mae")
-        assert summary.startswith(
-            "Experts differ most on other (Warmth), where their median pair is at 1.20, and least"
+        figure, *_ = self.figures("mae")
+        assert figure.summary == (
+            "Experts differ least on Empathy (Warmth), where their median pair is at 0.20, and most on other (Warmth), "
+            "at 1.20. Differing from the experts' median at most as much as the median expert differs from the others: "
+            "gemini on 1 of 2 scales."
         )
+        assert [cells[0] for cells in figure.rows] == ["Empathy", "other"]
+        assert "Mean absolute difference (less is better)" in texts(figure.spec)
+
+    @pytest.mark.parametrize("statistic", ["mae", "bias"])
+    def test_no_threshold_of_agreement_is_one_of_a_distance_or_a_bias(self, statistic):
+        for figure in self.figures(statistic):
+            check(figure)
+            for narrow in (False, True):
+                assert "Threshold" not in said(figure.spec_of(narrow=narrow))
+            assert "0.60" not in figure.summary
+            assert "gree" not in figure.title + figure.summary
+
+    def test_a_bias_has_no_benchmark_and_ranks_nobody(self):
+        for figure in self.figures("bias"):
+            assert not any("xpert" in column for column in figure.columns)
+            assert not any("experts" in str(datum.get("side")) or "pair" in datum for datum in data(figure.spec))
+            assert "two of them have no order" in figure.summary
+            assert not {"most", "least", "highest"} & set(figure.summary.split())
+        assert self.figures("bias")[0].summary.startswith(
+            "Rating less the experts' median: gemini from 0.15 on Empathy (Warmth) to 1.50 on other (Warmth)."
+        )
+
+    @pytest.mark.parametrize("statistic", [one for one in PAIR_STATISTICS if one not in ("mae", "bias")])
+    def test_of_all_others_more_is_more_agreement(self, statistic):
+        figure, *_ = self.figures(statistic)
+        assert figure.summary.startswith("Experts agree most on other (Warmth)")
         assert (
-            "The difference from the experts' median is at most that of their median pair for gemini on 1 of 2"
-            in summary
+            "at least as well as the median expert agrees with the others: gemini on 1 of 2 scales." in figure.summary
         )
-        assert "agree" not in summary.lower()
+        assert "Threshold 0.60" in texts(figure.spec)
 
-    def test_a_bias_says_nothing_of_agreement(self):
-        summary = self.summary("bias")
-        assert "of the second less the first by name, is highest on other (Warmth), at 1.20, and lowest on" in summary
-        assert "gree" not in summary
-
-    def test_of_kappa_more_is_more_agreement(self):
-        summary = self.summary("kappa_linear")
-        assert summary.startswith("Experts agree most on other (Warmth)")
-        assert "is at least that of their median pair for gemini on 1 of 2 scales." in summary
-
-    def test_medians_over_other_scales_are_not_compared(self):
+    def test_means_over_other_scales_are_not_compared(self):
         """A side that has a value on the easier of two scales only would seem to agree more than the experts."""
         rows = [
             *expert_rows((0.1, 0.1, 0.1)),
+            *others_rows((0.1, 0.1, 0.1)),
             row("experts:median", "gemini", None),
             row("experts:median", "gpt", 0.2),
             *expert_rows((0.9, 0.9, 0.9), dimension="other"),
+            *others_rows((0.9, 0.9, 0.9), dimension="other"),
             row("experts:median", "gemini", 0.8, dimension="other"),
             row("experts:median", "gpt", 0.9, dimension="other"),
         ]
         summary = framework_summary(frameworks_of(scale_benchmarks(rows, CAST)), labels_of(CAST), 0.6)
-        assert "for gpt on 1 of 1 framework." in summary
+        assert "with the others: gpt on the one framework that can be compared." in summary
         assert "gemini" not in summary
         assert "Whoever lacks scales that the experts have, or the other way round, is not counted there." in summary
+
+
+class TestLikeWithLike:
+    """A side compares with the experts' median; an expert does so with the median of the others."""
+
+    def test_each_expert_with_the_others_has_a_mark_of_their_own(self):
+        figure = drawn([*study_rows(), *others_rows((0.5, 0.62, 0.6))])
+        check(figure)
+        for narrow in (False, True):
+            spec = figure.spec_of(narrow=narrow)
+            assert drawn_values(spec)["experts: each with the others"] == 0.6
+            ticks = {datum["expert"]: datum["value"] for datum in data(spec, "rule") if "expert" in datum}
+            assert ticks == {"expert1": 0.5, "expert2": 0.62, "expert3": 0.6}
+            assert "Each expert with the median of the others" in said(spec)
+        marks = [
+            (layer["mark"]["fill"], datum["y"])
+            for layer in figure.spec["layer"]
+            for datum in layer["data"]["values"]
+            if str(datum.get("side")).startswith("experts:")
+        ]
+        assert len({fill for fill, _ in marks}) == len({y for _, y in marks}) == 2
+        assert figure.rows[0][figure.columns.index("Each expert with the others")] == "0.60, from 0.50 to 0.62"
+        assert "the median expert agrees with the median of the others at 0.60 (0.50 to 0.62)." in figure.summary
+        assert "compare them with the open circle" in figure.caption
+
+    def test_with_two_experts_there_is_nothing_like_it_and_this_is_said(self):
+        figure = drawn([row("expert1", "expert2", 0.5), row("experts:median", "gemini", 0.6)])
+        check(figure)
+        assert "With two experts none of them can be compared with a median of the others" in figure.summary
+        assert figure.rows[0][figure.columns.index("Each expert with the others")] == "fewer than three experts"
+        assert "open circle" not in figure.caption
+        assert "Each expert with the median" not in said(figure.spec)
+
+    def test_an_expert_without_a_value_is_named(self):
+        figure = drawn([*study_rows(), *others_rows((None, 0.62, 0.6))])
+        assert "expert1 with the others and gpt (no variation)" in said(figure.spec)
+        assert figure.rows[0][figure.columns.index("Each expert with the others")].endswith(", 1 undefined")
+
+    @palettes
+    def test_a_framework_has_it_as_a_mean(self, palette):
+        rows = [
+            *expert_rows((0.1, 0.2, 0.9), dimension="a"),
+            *others_rows((0.1, 0.4, 0.5), dimension="a"),
+            *expert_rows((0.3, 0.4, 0.5), dimension="b"),
+            *others_rows((0.3, 0.8, 0.9), dimension="b"),
+        ]
+        figure = drawn_frameworks(rows, palette=palette)
+        check(figure)
+        assert drawn_values(figure.spec)["experts: each with the others"] == pytest.approx(0.6)
+        assert figure.rows[0][5] == "0.60, from 0.20 to 0.70"
+
+
+def test_the_figure_of_a_framework_says_what_the_table_says():
+    """Medians of medians lay right of every pair: the circle is the mean that tables have, and stands in its range."""
+    scales = ((0.0, 1.0, 1.0), (1.0, 0.0, 1.0), (1.0, 1.0, 0.0), (0.1, 0.2, 0.3))
+    rows = [one for number, values in enumerate(scales) for one in expert_rows(values, dimension=f"d{number}")]
+    figure = drawn_frameworks(rows, EXPERTS)
+    mean = sum(sorted(values)[1] for values in scales) / 4
+    assert drawn_values(figure.spec) == {"experts: median pair": pytest.approx(mean)}
+    assert figure.rows[0][3] == f"{mean:.2f}"
+    assert not any("pair" in datum for datum in data(figure.spec, "rule"))
+    assert "Means over the scales of a framework" in figure.caption
+
+
+def test_what_is_undefined_stands_within_its_row():
+    """The threshold goes on behind it, and nothing strikes through the words."""
+    figure = drawn(study_rows())
+    for narrow in (False, True):
+        spec = figure.spec_of(narrow=narrow)
+        [words] = [datum for datum in data(spec, "text") if datum["text"].startswith("Not defined")]
+        lines = [datum for datum in data(spec, "rule") if datum.get("value") == 0.6 and "side" not in datum]
+        assert any(line["y"] < words["y"] < line["y2"] for line in lines)
+        assert any(one["x"] <= words["x"] and one["y"] <= words["y"] <= one["y2"] for one in data(spec, "rect"))
+
+
+def test_on_paper_a_whole_study_fits_a_page():
+    scales = {KEY._replace(dimension=f"d{number}"): f"Scale number {number}" for number in range(21)}
+    models = [RaterKey(f"model{number}", Kind.LLM) for number in range(4)]
+    rows = []
+    for key in scales:
+        rows += expert_rows((0.1, 0.5, 0.9), dimension=key.dimension)
+        rows += others_rows((0.4, 0.5, 0.6), dimension=key.dimension)
+        rows += [row("experts:median", one.name, 0.5, dimension=key.dimension) for one in [CROWD, *models]]
+    cast = [*EXPERTS, CROWD, *models]
+    figure = drawn(rows, cast, labels=labels_of(cast, scales))
+    assert figure.spec["height"] / MM <= 200
