@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from apps.reliability.benchmarks import DEFAULT_GROUP_STATISTIC, GroupAlpha
-from apps.reliability.matrix import GROUP_NAMES, Kind, TableKey
+from apps.reliability.matrix import ALL_RATERS, GROUP_NAMES, Kind, TableKey
 from apps.reports.figures import words
 from apps.reports.figures.benchmark import estimate_cell
 from apps.reports.figures.figure import Figure
@@ -33,13 +33,17 @@ def alpha_figure(
         rows=tuple(_row(key, found, labels, groups) for key, found in scales.items()),
         series=tuple((words.group_label(group), symbol_of(kinds[group])) for group in groups),
     )
-    items = words.range_of_counts(one.estimate.n_items for one in alphas if one.estimate.value is not None)
+    defined = [one.estimate for one in alphas if one.estimate.value is not None]
+    items = f"{words.range_of_counts(one.n_items for one in defined)} to a figure"
+    sure = words.how_sure(any(one.ci_low is not None for one in defined), items, bool(defined))
+    by_experts = any(one.group == EXPERTS and one.estimate.value is not None for one in alphas) and len(scales) > 1
+    together = kinds.keys() == {ALL_RATERS}
     return Figure(
         name=name,
-        title="Agreement within each group of raters, by scale",
-        caption=f"{title} of the raters of each group among themselves; 95 % intervals over items; {items} to a "
-        "figure. Scales by the figure of the experts. Where nearly all ratings are the same value, a figure near "
-        "zero says that the ratings do not tell items apart, not that raters disagree.",
+        title=f"Agreement {'of all raters' if together else 'within each group of raters'}, by scale",
+        caption=f"{title} of the raters{'' if together else ' of each group'} among themselves{sure}."
+        f"{' Scales by the figure of the experts.' if by_experts else ''} Where nearly all ratings are the same value, "
+        "a figure near zero says that the ratings do not tell items apart, not that raters disagree.",
         summary=_summary(scales, labels, groups, title),
         columns=("Scale", "Framework", *(words.group_label(group) for group in groups)),
         rows=tuple(_cells(key, found, labels, groups) for key, found in scales.items()),

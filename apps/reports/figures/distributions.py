@@ -151,7 +151,8 @@ def _summary(distributions: Sequence[Distribution], labels: FigureLabels) -> str
             continue
         most = max(shares)
         often = [words.point(point) for point, share in zip(one.points, shares, strict=True) if share == most]
-        sentence = f"{name}: most often {words.listed(often)} ({words.percent(most)})"
+        each = " each" if len(often) > 1 else ""
+        sentence = f"{name}: most often {words.listed(often)} ({words.percent(most)}{each})"
         unused = [words.point(point) for point, count in zip(one.points, one.counts, strict=True) if not count]
         sentences.append(f"{sentence}, never {words.listed(unused)}." if unused else f"{sentence}.")
     return " ".join(sentences) or "There are no ratings to show."

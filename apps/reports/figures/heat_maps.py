@@ -70,14 +70,19 @@ def heat_map_figure(
     statistic: str = DEFAULT_STATISTIC,
     convention: str = "",
     name: str = "",
+    narrowed: bool = False,
 ) -> Figure:
-    """Each pair of raters in a cell with its value; hatched where it is undefined, empty where it was not compared."""
+    """Each pair of raters in a cell with its value; hatched where it is undefined, empty where it was not compared.
+
+    narrowed: some pairs may be missing because others were chosen.
+    """
     title = words.statistic_title(statistic, convention)
-    items = words.range_of_counts(one.n_items for one in matrix.cells.values() if one.value is not None)
+    counts = [one.n_items for one in matrix.cells.values() if one.value is not None]
+    sure = words.how_sure(False, f"{words.range_of_counts(counts)} to a pair", bool(counts))
     return Figure(
         name=name or slug_of("raters", *matrix.key),
         title=f"Agreement of every two raters on {labels.scale(matrix.key)}",
-        caption=f"{title}; {items} to a pair.{''.join(_remarks(matrix))}",
+        caption=f"{title}{sure}.{''.join(_remarks(matrix, narrowed=narrowed))}",
         summary=_summary(matrix, labels),
         columns=("Rater", "With", title, "Items"),
         rows=tuple(
@@ -197,7 +202,7 @@ class _Triangle:
         return y
 
 
-def _remarks(matrix: PairMatrix) -> list[str]:
+def _remarks(matrix: PairMatrix, *, narrowed: bool) -> list[str]:
     """How to read what is special in this matrix."""
     values = [one.value for one in matrix.cells.values()]
     remarks = []
@@ -206,7 +211,8 @@ def _remarks(matrix: PairMatrix) -> list[str]:
     if None in values:
         remarks.append(" Hatched: not defined, for the reason below the cells.")
     if len(values) < len(matrix.names) * (len(matrix.names) - 1) // 2:
-        remarks.append(" Empty: not compared, since one of the two may contain the other.")
+        why = "or not chosen for this report" if narrowed else "since one of the two may contain the other"
+        remarks.append(f" Empty: not compared, {why}.")
     return remarks
 
 
@@ -217,7 +223,8 @@ def _summary(matrix: PairMatrix, labels: FigureLabels) -> str:
         return "No two raters are compared."
     if not defined:
         reasons = words.listed(sorted({one.reason for one in matrix.cells.values()}))
-        return f"No figure is defined for any of {words.counted(missing, 'pair')} of raters ({reasons})."
+        which = "the one pair" if missing == 1 else f"any of {missing} pairs"
+        return f"No figure is defined for {which} of raters ({reasons})."
     (low, worst), (high, best) = min(defined), max(defined)
     left_out = f" For {words.counted(missing, 'pair')} it is not defined." if missing else ""
     if len(defined) == 1:

@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 from apps.reliability.benchmarks import Estimate
 from apps.reliability.distributions import Distribution
-from apps.reliability.matrix import RaterKey
+from apps.reliability.matrix import RaterKey, TableKey
 from apps.reliability.profiles import Profile
 from apps.reports.figures import words
 from apps.reports.figures.benchmark import estimate_cell
@@ -255,17 +255,26 @@ def _summary(lines: Sequence[ProfileLine], labels: FigureLabels, who: str) -> st
     defined = [(line.bias.value, line.profile.key) for line in lines if line.bias.value is not None]
     missing = len(lines) - len(defined)
     if not defined:
-        return f"There is nothing to compare the ratings of {who} with on {words.counted(missing, 'scale')}."
+        reasons = words.listed(list(dict.fromkeys(line.bias.reason or NOBODY for line in lines)))
+        return f"The bias of {who} is not defined on {'the one scale' if missing == 1 else 'any scale'}: {reasons}."
+    if len(defined) == 1:
+        return " ".join([_sentence_of_one(*defined[0], labels, who), *_missing(missing)])
     (low, lowest), (high, highest) = min(defined), max(defined)
     above, below = sum(value > 0 for value, _ in defined), sum(value < 0 for value, _ in defined)
     sentence = f"On average {who} rates higher than the others on {above} and lower on {below} of "
-    sentence += words.counted(len(defined), "scale")
-    if len(defined) > 1:
-        sentence += f"; from {_signed(low)} on {labels.scale(lowest)} to {_signed(high)} on {labels.scale(highest)}"
-    else:
-        sentence += f": {_signed(high)} on {labels.scale(highest)}"
-    left_out = f" On {words.counted(missing, 'scale')} the bias is not defined." if missing else ""
-    return f"{sentence}.{left_out}"
+    sentence += f"{len(defined)} scales; from {_signed(low)} on {labels.scale(lowest)} to {_signed(high)} on "
+    return " ".join([f"{sentence}{labels.scale(highest)}.", *_missing(missing)])
+
+
+def _sentence_of_one(value: float, key: TableKey, labels: FigureLabels, who: str) -> str:
+    if words.number(value) == words.number(0):
+        return f"On {labels.scale(key)} {who} rates as high as the others on average."
+    which = "higher" if value > 0 else "lower"
+    return f"On {labels.scale(key)} {who} rates {which} than the others on average, by {words.number(abs(value))}."
+
+
+def _missing(scales: int) -> list[str]:
+    return [f"On {words.counted(scales, 'scale')} the bias is not defined."] if scales else []
 
 
 def _signed(value: float) -> str:

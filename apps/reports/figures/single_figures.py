@@ -160,7 +160,14 @@ class _Work:
             return None
         if not matrix.cells:
             return None
-        return partial(heat_map_figure, matrix, self.labels, statistic=statistic, convention=self.chosen.convention)
+        return partial(
+            heat_map_figure,
+            matrix,
+            self.labels,
+            statistic=statistic,
+            convention=self.chosen.convention,
+            narrowed=bool(self.chosen.raters),
+        )
 
     def _sides(self, table: RatingTable) -> list[tuple[Side, Side]]:
         """The experts with everybody who is shown one by one; every two raters where there are no experts."""

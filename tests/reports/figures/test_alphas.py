@@ -61,3 +61,22 @@ def test_scales_that_are_called_the_same_are_told_apart():
     rows = [row("experts", "", 0.1, **ALPHA), row("experts", "", 0.8, framework="coldness", **ALPHA)]
     summary = drawn(rows, scales={KEY: "Empathy", other: "Empathy"}).summary
     assert "Experts: from 0.10 (Empathy, Warmth) to 0.80 (Empathy, coldness) on 2 scales." in summary
+
+
+def test_a_caption_says_only_what_is_there():
+    bare = drawn([row("experts", "", 0.5, ci_low=None, ci_high=None, **ALPHA)])
+    assert bare.caption.startswith(
+        "Krippendorff's alpha (interval) of the raters of each group among themselves; 50 items to a figure. Where"
+    )
+    assert drawn([row("experts", "", None, **ALPHA)]).caption.startswith(
+        "Krippendorff's alpha (interval) of the raters of each group among themselves. Where"
+    )
+    models = drawn([row("llms", "", 0.5, **ALPHA), row("llms", "", 0.6, dimension="other", **ALPHA)])
+    assert "95 % intervals over items" in models.caption
+    assert "figure of the experts" not in models.caption
+
+
+def test_all_raters_of_a_file_are_no_group_among_others():
+    figure = alpha_figure(group_alphas([row("all", "", 0.5, **ALPHA)]), labels_of([]), PAPER)
+    assert figure.title == "Agreement of all raters, by scale"
+    assert "of the raters among themselves;" in figure.caption

@@ -97,3 +97,17 @@ def test_nothing_to_show():
     figure = distribution_figure([], KEY, labels_of(CAST), PAPER)
     check(figure)
     assert figure.summary == "There are no ratings to show."
+
+
+def test_points_that_are_given_as_often_share_the_figure():
+    table = make_table({"expert1": [1, 2]}, EXPERTS[:1])
+    figure = distribution_figure(group_distributions(table), KEY, labels_of(EXPERTS), PAPER)
+    assert figure.summary == "Experts: most often 1 and 2 (50 % each), never 3, 4 and 5."
+
+
+def test_a_scale_without_a_name_and_a_group_within_a_sentence():
+    table = make_table({"expert1": [1, 1.5], "expert2": [1, 2]}, EXPERTS[:2])
+    key = KEY._replace(dimension="")
+    figure = distribution_figure(group_distributions(table), key, labels_of(EXPERTS), PAPER)
+    assert figure.title == "How the scale is used"
+    assert figure.caption.endswith("halfway at the higher one: 1 of the experts.")

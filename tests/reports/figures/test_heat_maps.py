@@ -115,3 +115,12 @@ def test_two_raters_are_enough():
     figure = drawn([row("expert1", "gemini", 0.9)], [EXPERTS[0], CROWD, MODELS[0]], SCREEN)
     check(figure)
     assert figure.summary == "expert1 and gemini: 0.90."
+
+
+def test_a_caption_says_only_what_is_there():
+    nothing = drawn([row("expert1", "expert2", None)])
+    assert nothing.caption == "Quadratic weighted kappa. Hatched: not defined, for the reason below the cells."
+    assert nothing.summary == "No figure is defined for the one pair of raters (no variation)."
+    matrix = pair_matrix([row("expert1", "expert2", 0.5), row("expert1", "expert3", 0.4)], CAST, KEY)
+    caption = heat_map_figure(matrix, labels_of(CAST), PAPER, narrowed=True).caption
+    assert caption.endswith("Empty: not compared, or not chosen for this report.")

@@ -58,10 +58,7 @@ def test_use_and_bias_are_those_of_the_profile(palette):
     assert figure.rows == (
         ("Empathy", "Warmth", "3", "2, 4, 5", "the median of the experts", "1.67 (1.20 to 2.10)", "3"),
     )
-    assert (
-        figure.summary
-        == "On average gemini rates higher than the others on 1 and lower on 0 of 1 scale: +1.67 on Empathy."
-    )
+    assert figure.summary == "On Empathy gemini rates higher than the others on average, by 1.67."
 
 
 def test_the_axis_has_zero_in_its_middle_and_room_for_every_interval():
@@ -77,7 +74,7 @@ def test_an_undefined_bias_is_said():
     check(figure)
     assert "not defined: no shared items" in said(figure.spec)
     assert "no ratings" in texts(figure.spec)
-    assert figure.summary == "There is nothing to compare the ratings of gemini with on 1 scale."
+    assert figure.summary == "The bias of gemini is not defined on the one scale: no shared items."
     assert figure.rows[0][3] == "none"
 
 
@@ -107,3 +104,15 @@ def test_no_scale_and_a_name_that_is_markup():
     hostile = RaterKey(HOSTILE, Kind.LLM)
     columns = {**COLUMNS, HOSTILE: [1, 1, 2]}
     check(drawn([line(columns, [*EXPERTS, MODELS[0], hostile], HOSTILE)], rater=hostile))
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ([1, 2, 3], "On Empathy gemini rates as high as the others on average."),
+        ([1, 1, 2], "On Empathy gemini rates lower than the others on average, by 0.67."),
+    ],
+)
+def test_a_single_scale_is_said_without_counts(values, sentence):
+    one = line(COLUMNS | {"gemini": values})
+    assert rater_profile_figure(MODELS[0], [one], labels_of(CAST), PAPER).summary == sentence

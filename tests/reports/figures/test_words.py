@@ -76,3 +76,23 @@ def test_a_table_has_a_cell_for_every_column():
 )
 def test_a_group_has_its_article_within_a_sentence(name, text):
     assert words.in_sentence(name) == text
+
+
+@pytest.mark.parametrize(
+    ("count", "total", "text"),
+    [
+        (0, 6, "none of 6 scales"),
+        (2, 6, "2 of 6 scales"),
+        (6, 6, "all 6 scales"),
+        (1, 1, "the one scale that can be compared"),
+        (0, 1, "no scale (1 can be compared)"),
+    ],
+)
+def test_parts_of_all_are_said_in_words(count, total, text):
+    assert words.part_of(count, total, "scale") == text
+
+
+def test_how_sure_figures_are_is_said_as_far_as_it_is_so():
+    assert words.how_sure(True, "5 items to a pair") == "; 95 % intervals over items; 5 items to a pair"
+    assert words.how_sure(False, "5 items to a pair") == "; 5 items to a pair"
+    assert words.how_sure(False, "no items to a pair", has_values=False) == ""
