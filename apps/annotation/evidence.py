@@ -1,5 +1,6 @@
 """Finding a quoted passage in a conversation. Offsets are Unicode code points of the turn's text as it is stored."""
 
+import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -98,8 +99,11 @@ def _within_word(text: str, offset: int) -> bool:
 
 
 def _is_spaced(character: str) -> bool:
-    """A digit, or a letter of a script with capitals: those scripts part their words by spaces, others may not."""
-    return character.isdigit() or character.lower() != character.upper()
+    """A digit, or a letter of a script with capitals: those scripts part their words by spaces, others may not.
+
+    A combining mark belongs to the letter before it, so it parts no word.
+    """
+    return character.isdigit() or character.lower() != character.upper() or bool(unicodedata.combining(character))
 
 
 def fold(text: str) -> tuple[str, list[int]]:

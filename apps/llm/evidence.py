@@ -50,46 +50,60 @@ class MatchedQuote:
 
 
 # The text as it is compared, and for each of its characters the half-open span of the stored text it comes from.
-FoldedText = tuple[str, list[int], list[int]]
+FoldedText = tuple[str, Sequence[int], Sequence[int]]
 Folding = Callable[[str], FoldedText]
 
 
 def match_evidence(quote: str, turns: Sequence[TurnText]) -> MatchedQuote:
     """The quote with its places, each half-open in the text of its turn as it is stored: `text[start:end]`."""
-    if not quote.strip():
+    return EvidenceMatcher(turns).match(quote)
+
+
+class EvidenceMatcher:
+    """Matches the quotes of one conversation. Each turn is folded once, however many quotes there are."""
+
+    def __init__(self, turns: Sequence[TurnText]) -> None:
+        self._turns = sorted(turns, key=lambda turn: not turn.is_supporter)
+        self._folded: dict[Match, list[FoldedText]] = {}
+
+    def match(self, quote: str) -> MatchedQuote:
+        """As `match_evidence`."""
+        if not quote.strip():
+            return MatchedQuote(quote)
+        for match in Match:
+            for wanted in _wanted(quote, match):
+                places = tuple(islice(self._places(wanted, match), MAX_PLACES))
+                if places:
+                    return MatchedQuote(quote, places, match)
         return MatchedQuote(quote)
-    ordered = sorted(turns, key=lambda turn: not turn.is_supporter)
-    for match, folding in FOLDINGS.items():
-        for wanted in _wanted(quote, folding, is_exact=match is Match.EXACT):
-            places = tuple(islice(_places(wanted, ordered, folding), MAX_PLACES))
-            if places:
-                return MatchedQuote(quote, places, match)
-    return MatchedQuote(quote)
+
+    def _places(self, wanted: str, match: Match) -> Iterator[Place]:
+        for turn, (text, starts, ends) in zip(self._turns, self._texts(match), strict=True):
+            for start, end in spans(wanted, text):
+                yield Place(turn.number, starts[start], ends[end - 1])
+
+    def _texts(self, match: Match) -> list[FoldedText]:
+        if match not in self._folded:
+            self._folded[match] = [FOLDINGS[match](turn.text) for turn in self._turns]
+        return self._folded[match]
 
 
-def _wanted(quote: str, folding: Folding, *, is_exact: bool) -> Iterator[str]:
+def _wanted(quote: str, match: Match) -> Iterator[str]:
     """What is looked for: the quote, and but for an exact match the quote without the marks around it."""
-    if is_exact:
+    if match is Match.EXACT:
         yield quote
         return
-    folded = folding(quote)[0].strip(" ")
+    folded = FOLDINGS[match](quote)[0].strip(" ")
     yield folded
     if len(folded) > 2 and folded.startswith('"') and folded.endswith('"') and (inner := folded[1:-1].strip(" ")):
         yield inner
-
-
-def _places(wanted: str, turns: Sequence[TurnText], folding: Folding) -> Iterator[Place]:
-    for turn in turns:
-        text, starts, ends = folding(turn.text)
-        for start, end in spans(wanted, text):
-            yield Place(turn.number, starts[start], ends[end - 1])
 
 
 # --- Foldings -----------------------------------------------------------------------------------------------------
 
 
 def _unfolded(text: str) -> FoldedText:
-    return text, list(range(len(text))), list(range(1, len(text) + 1))
+    return text, range(len(text)), range(1, len(text) + 1)
 
 
 def _folded(text: str) -> FoldedText:

@@ -13,9 +13,15 @@ MAX_CHARACTERS = 200_000
 MAX_DEPTH = 20
 
 _SPACE = " \t\r\n"
-# An object that has begun (an opening brace before a quotation mark or its end), or an array of objects. Other braces
-# and brackets are prose: {calm}, [1].
-_START = re.compile(r'\{[ \t\r\n]*+(?P<object>["}])?|\[[ \t\r\n\[]*+(?P<array>\{)?')
+# What begins like JSON that may hold an object: a brace before a quotation mark or its closing brace; a bracket before
+# a brace, or before a value and a comma. Other braces and brackets are prose: {calm}, [1].
+_START = re.compile(
+    r"""
+    \{[ \t\r\n]*+ (?P<object>["}])?
+    | \[[ \t\r\n\[]*+ (?P<array>\{ | (?:"(?:[^"\\]++|\\.)*+" | -?[0-9][0-9.eE+-]*+ | true | false | null)[ \t\r\n]*+,)?
+    """,
+    re.VERBOSE | re.DOTALL,
+)
 _TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+(?P<closed>")?|[{}\[\]]', re.DOTALL)
 _FENCE_OPENS = re.compile(r"```[\w+-]{0,20}[ \t]*\r?\n?[ \t\r\n]*\Z")
 _FENCE_CLOSES = re.compile(r"[ \t\r\n]*```")
@@ -40,16 +46,9 @@ class Unreadable(ValueError):  # noqa: N818 - reads as what happened
 
 @dataclass(frozen=True, slots=True)
 class JsonNumber:
-    """A number as it was written: 3, 3.0, 1e400."""
+    """A number as it was written: 3, 3.0, 1e400. NaN and Infinity, which JSON does not have, stay floats."""
 
     literal: str
-
-
-@dataclass(frozen=True, slots=True)
-class JsonConstant:
-    """NaN, Infinity or -Infinity, which JSON does not have."""
-
-    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +120,7 @@ def _place(passage: _Passage, reply: str) -> Reading:
 
 
 def _passages(reply: str) -> Iterator[_Passage]:
-    """Each outermost passage that begins like an object or an array of objects, to the bracket that closes it."""
+    """Each outermost passage that begins like JSON and may hold an object, to the bracket that closes it."""
     if (whole := _whole_array(reply)) is not None:
         yield whole
         return
@@ -130,8 +129,9 @@ def _passages(reply: str) -> Iterator[_Passage]:
         position = start.end()
         if start["object"] or start["array"]:
             passage = _closed(reply, start.start())
-            yield passage
             position = passage.end
+            if "{" in _text_of(passage, reply):  # else a list of values such as [1, 2], which is prose
+                yield passage
 
 
 def _whole_array(reply: str) -> _Passage | None:
@@ -182,7 +182,6 @@ def _decoded(passage: _Passage, reply: str) -> Any:
             object_pairs_hook=lambda pairs: JsonObject(tuple(pairs)),
             parse_int=JsonNumber,
             parse_float=JsonNumber,
-            parse_constant=JsonConstant,
         )
     except json.JSONDecodeError as error:
         raise Unreadable(

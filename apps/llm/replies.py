@@ -19,7 +19,7 @@ from apps.llm.answers import (
     scale_form,
 )
 from apps.llm.faults import REPAIRS, Fault
-from apps.llm.json_reading import JsonConstant, JsonNumber, JsonObject, Reading, Unreadable, read_object
+from apps.llm.json_reading import JsonNumber, JsonObject, Reading, Unreadable, read_object
 
 MAX_SHOWN = 60  # characters of a reply that a reason shows
 MAX_QUOTES = 50  # of one answer
@@ -218,8 +218,6 @@ def _shown(value: Any) -> str:
         return "a list"
     if isinstance(value, JsonNumber):
         return _cut(value.literal)
-    if isinstance(value, JsonConstant):
-        return value.name
     return _cut(
         storable_text(json.dumps(storable_text(value) if isinstance(value, str) else value, ensure_ascii=False))
     )

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apps.annotation.evidence import Place, TurnText, find_quote
-from apps.llm.evidence import MAX_PLACES, Match, match_evidence
+from apps.llm.evidence import MAX_PLACES, EvidenceMatcher, Match, match_evidence
 from tests.llm.made import property_test
 
 SEEKER = TurnText(0, False, "😀 I lost it. That is all — and the Straße too.")
@@ -57,6 +57,10 @@ def test_one_exact_place_is_not_made_ambiguous_by_a_folded_one():
     assert match_evidence("don’t go", turns).places == (Place(1, 0, 8),)
 
 
+def test_a_letter_that_folds_into_two_characters_parts_no_word():
+    assert match_evidence("a", [TurnText(0, True, "İA")]).is_absent
+
+
 @pytest.mark.parametrize("quote", ["I found it.", "I lost it… That", "", " \n", "ost", "lo"])
 def test_what_is_not_there_is_absent_and_kept(quote):
     found = match_evidence(quote, TURNS)
@@ -91,3 +95,9 @@ def test_what_people_find_a_model_finds_in_the_same_place(quote, stored):
     place = find_quote(quote, turns)
     if place is not None:
         assert match_evidence(quote, turns).places[0] == place
+
+
+def test_one_matcher_finds_every_quote_as_if_it_were_alone():
+    matcher = EvidenceMatcher(TURNS)
+    quotes = ["i LOST it.", "I lost it.", "That is all", "nowhere", '"I lost it."']
+    assert [matcher.match(quote) for quote in quotes] == [match_evidence(quote, TURNS) for quote in quotes]

@@ -3,11 +3,13 @@
 import hashlib
 import json
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from apps.frameworks.framework_file import read_framework
 from apps.llm.answers import CANNOT_TELL
 from apps.llm.default_templates import DEFAULT_TEMPLATES
 from apps.llm.prompts import (
@@ -21,11 +23,13 @@ from apps.llm.prompts import (
     render_framework_prompt,
     render_scale_prompt,
 )
+from apps.llm.replies import parse_scale_reply
 from apps.llm.templates import PLACEHOLDERS, PromptTemplate, TemplateError, Use
 from apps.llm.tokens import estimate_tokens
 from apps.llm.transcript import mark_for
 from tests.llm.made import FRAMEWORK, TURNS, property_test
 
+CATALOG = sorted((Path(__file__).resolve().parents[2] / "apps" / "frameworks" / "catalog").glob("*.yaml"))
 SCALE = DEFAULT_TEMPLATES[Use.SCALE]
 WHOLE = DEFAULT_TEMPLATES[Use.FRAMEWORK]
 EXAMPLE = Example("talk-7", (PromptTurn("seeker", "An old story."),), {"calm": 3.0, "kind": 0.5})
@@ -172,6 +176,24 @@ def test_examples_need_their_place():
     template = PromptTemplate(Use.SCALE, "", SCALE.user.replace("{{examples}}", ""))
     with pytest.raises(TemplateError, match=r"no \{\{examples\}\}"):
         scale_prompt(template=template, examples=(EXAMPLE,))
+
+
+# --- The built-in frameworks --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", CATALOG, ids=lambda path: path.stem)
+def test_every_built_in_scale_can_be_asked_for_and_each_of_its_points_answered(path):
+    framework = read_framework(path.read_bytes())
+    whole = render_framework_prompt(WHOLE, framework, TURNS)
+    for dimension in framework.dimensions:
+        one = render_scale_prompt(SCALE, framework, dimension.slug, TURNS)
+        for text in (dimension.question, dimension.guideline, *(point.label for point in dimension.points)):
+            assert text in user(one)
+            assert text in user(whole)
+        words = one.schema["properties"]["score"]["enum"]
+        assert words == whole.schema["properties"][dimension.slug]["properties"]["score"]["enum"]
+        read = [parse_scale_reply(f'{{"score": "{word}"}}', one.scales[0]).answers[0].score for word in words]
+        assert read == [point.value for point in dimension.points]
 
 
 # --- What cannot be rendered --------------------------------------------------------------------------------------
