@@ -219,6 +219,8 @@ class ReportFile(APIView):
     )
     def get(self, request: Request, slug: str, pk: int, name: str) -> HttpResponseBase:
         study = study_in_sight(cast("User", request.user), slug)
+        if text_fault(name):
+            raise NotFound
         files = StoredReportFile.objects.filter(report__study=study, report__pk=pk).select_related("report__study")
         answer = sent_file(request._request, get_object_or_404(files, name=name))
         if answer is None:

@@ -99,6 +99,15 @@ def test_an_unknown_rater_is_not_there(warm_computed, client, name):
     assert client.get(f"/studies/warm/agreement/profiles/{name}.svg").status_code == 404
 
 
+@pytest.mark.parametrize("address", [LIST, PAGE, PICTURE, "/studies/warm/agreement/"])
+def test_a_name_that_no_database_can_look_for_is_said_to_be_unknown(warm_computed, client, address):
+    """PostgreSQL knows no NUL."""
+    answer = client.get(f"{address}?rater=%00")
+    assert answer.status_code == 200
+    assert address == PICTURE or "is not known here, and was left out" in answer.text
+    assert client.get(f"{LIST}%00/").status_code == 404
+
+
 def test_another_studys_rater_is_not_there(warm_computed, strangers, client):
     strangers.raters.filter(name="expert1").update(name="their rater")
     assert client.get(f"{LIST}their rater/").status_code == 404

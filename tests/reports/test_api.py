@@ -172,6 +172,11 @@ def test_what_is_another_studys_is_not_there(report, strangers, client, token, a
         assert client.get(f"/api/v1/studies/strangers/reports/{place}", headers=headers).status_code == 404
 
 
+def test_a_file_name_that_no_database_can_look_for_is_not_there(report, client, token, rosa):
+    """PostgreSQL knows no NUL."""
+    assert client.get(f"{REPORTS}{report.pk}/files/agreement.csv%00", headers=token(rosa)).status_code == 404
+
+
 @pytest.mark.parametrize("place", ["{}/", "{}/files/agreement.csv"])
 def test_a_number_beyond_every_report_is_not_there(report, client, token, rosa, place):
     for number in ("9" * 30, "9" * 4000):

@@ -345,6 +345,15 @@ def test_choices_of_another_studys_report_are_not_there(report, strangers, sign_
     assert status(sign_in(ada).get(f"/studies/strangers/reports/new/?like={report.pk}")) == 404
 
 
+@pytest.mark.parametrize("field", ["rater", "block"])
+def test_a_name_that_no_database_can_look_for_is_left_out(rated, sign_in, rosa, field):
+    """PostgreSQL knows no NUL."""
+    page = sign_in(rosa).get(f"{NEW}?{field}=%00")
+    assert page.status_code == 200
+    assert "It was left out." in page.text
+    assert sign_in(rosa).post(NEW, sent(raters=["\0"])).status_code == 422
+
+
 def test_a_study_without_ratings_says_so_first(grief, sign_in, rosa):
     assert "Nothing is rated yet" in sign_in(rosa).get(NEW).text
 
@@ -357,14 +366,14 @@ def test_a_built_report_says_what_it_holds(report, sign_in, rosa):
     hashes = [hashlib.sha256(text).hexdigest() for text in FILES.values()]
     for words in (
         "agreement.csv",
-        "One row for each figure",
+        "One row for each statistic",
         *hashes,
         "Kappa was computed [1].",
         f"python manage.py recompute grief-report-{report.pk}-report.zip",
         report.snapshot.data_hash,
-        "2 of 12 figures are not defined",
+        "2 of 12 statistics are not defined",
         "no variation (2)",
-        "1 figure is easily misread",
+        "1 number is easily misread",
         "Delete this report",
     ):
         assert words in page
@@ -471,7 +480,9 @@ def test_a_name_may_be_odd(rated, sign_in, rosa):
     assert row.file.name == odd
 
 
-@pytest.mark.parametrize("name", ["other.csv", "../agreement.csv", "..%2Fagreement.csv", "agreement.csv/", ""])
+@pytest.mark.parametrize(
+    "name", ["other.csv", "agreement.csv%00", "../agreement.csv", "..%2Fagreement.csv", "agreement.csv/", ""]
+)
 def test_a_file_of_another_name_is_not_there(report, sign_in, rosa, name):
     assert status(sign_in(rosa).get(of(report, f"files/{name}"))) == 404
 

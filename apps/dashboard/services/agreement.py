@@ -13,6 +13,7 @@ from apps.annotation.models import Rating
 from apps.common.models import Job, JobState
 from apps.common.services.heartbeats import is_worker_alive
 from apps.corpus.models import Conversation
+from apps.corpus.parsing.records import text_fault
 from apps.dashboard.agreement.query import Offer
 from apps.reliability.labels import Labels
 from apps.reliability.matrix import GROUP_NAMES, Kind
@@ -52,7 +53,8 @@ class Choices:
 
 def choices_of(study: Study, named: list[str]) -> Choices:
     """`named`: raters whom the address names; of the crowd's workers only they are looked for."""
-    listed = study.raters.filter(~Q(kind=RaterKind.CROWD) | Q(is_aggregate=True) | Q(name__in=named))
+    sought = [name for name in named if not text_fault(name)]
+    listed = study.raters.filter(~Q(kind=RaterKind.CROWD) | Q(is_aggregate=True) | Q(name__in=sought))
     kinds = list(Kind)
     raters = sorted(listed.values_list("name", "kind"), key=lambda rater: (kinds.index(Kind(rater[1])), rater[0]))
     groups = frozenset(

@@ -10,6 +10,7 @@ from django.views.decorators.http import require_safe
 
 from apps.accounts.access import PersonRequest
 from apps.common.htmx import render_page_or_partial
+from apps.corpus.parsing.records import text_fault
 from apps.dashboard.agreement.query import Query
 from apps.dashboard.agreement.rater_parts import (
     RETESTS,
@@ -57,6 +58,8 @@ def rater(request: PersonRequest, slug: str, name: str) -> HttpResponse:
     study, hidden = study_in_sight(request, slug)
     if hidden:
         return hidden
+    if text_fault(name):
+        raise Http404
     found = raters_named(study, [name]).get(name)
     asked = asked_of(request, study, at_once=found is not None, followed=("block", "framework"))
     if polled := answer_to_poll(asked):

@@ -6,6 +6,7 @@ from django.db.models import Q
 
 from apps.annotation.models import Rating
 from apps.corpus.models import Conversation
+from apps.corpus.parsing.records import text_fault
 from apps.frameworks.models import Framework
 from apps.reliability.matrix import GROUP_NAMES, Kind
 from apps.studies.models import Exclusion, RaterKind, Study
@@ -32,7 +33,8 @@ def choices_of(study: Study, *, raters_asked: list[str]) -> Choices:
     frameworks = Framework.objects.filter(blocks__study=study).order_by("name", "pk").values_list("slug", "name")
     raters = study.raters.order_by("kind", "name")
     kinds = set(raters.order_by().values_list("kind", flat=True).distinct())
-    single = raters.filter(~Q(kind=RaterKind.CROWD) | Q(is_aggregate=True) | Q(name__in=raters_asked))
+    sought = [name for name in raters_asked if not text_fault(name)]
+    single = raters.filter(~Q(kind=RaterKind.CROWD) | Q(is_aggregate=True) | Q(name__in=sought))
     return Choices(
         blocks=list(study.blocks.order_by("position").values_list("slug", "title")),
         frameworks=list(dict(frameworks).items()),
