@@ -170,7 +170,8 @@ def _pairs_of_one(benchmark: ScaleBenchmark, labels: FigureLabels, threshold: fl
     if benchmark.low is None or benchmark.median is None or benchmark.high is None:
         return f"No pair of experts can be compared on {name}, so there is no benchmark."
     number = words.number if threshold is None else partial(words.number_beside, limit=threshold)
-    sentence = f"On {name} the median pair of experts is at {number(benchmark.median)}"
+    which = "median" if pairs > 1 else "one"
+    sentence = f"On {name} the {which} pair of experts is at {number(benchmark.median)}"
     if pairs > 1:
         sentence += f" ({number(benchmark.low)} to {number(benchmark.high)} over {pairs} pairs)"
     if threshold is not None:
@@ -249,9 +250,15 @@ def _experts_sentence(
             f"{terms.least} on {_name(worst, labels)}, at {at_worst}"
         )
     if threshold is not None:
-        reached = sum(value >= threshold for value, _ in ranked)
-        sentence += f"; it is at or above {words.number(threshold)} on {reached} of {words.counted(len(ranked), noun)}"
+        sentence += _beside_threshold([value for value, _ in ranked], threshold, noun)
     return f"{sentence}."
+
+
+def _beside_threshold(medians: Sequence[float], threshold: float, noun: str) -> str:
+    reached, limit = sum(value >= threshold for value in medians), words.number(threshold)
+    if len(medians) == 1:
+        return f", {'at or above' if reached else 'below'} {limit}"
+    return f"; it is at or above {limit} on {words.part_of(reached, len(medians), noun)}"
 
 
 def _beside(benchmarks: Benchmarks) -> Iterator[tuple[str, float, float, bool]]:
@@ -279,7 +286,8 @@ def _counts_sentences(benchmarks: Benchmarks, labels: FigureLabels, direction: D
     sentences = []
     if len(standing) > MOST_NAMED:
         often = sum(2 * sum(where) >= len(where) for where in standing.values())
-        sentences.append(f"Of {len(standing)} others, {often} {terms.often} on half of their {noun}s or more.")
+        which = f"{often or 'none'} {_verb(terms.often, often)}"
+        sentences.append(f"Of {len(standing)} others, {which} on half of their {noun}s or more.")
     elif standing:
         ranked = sorted(standing.items(), key=lambda entry: -sum(entry[1]) / len(entry[1]))
         parts = [f"{labels.rater(name)} on {words.part_of(sum(where), len(where), noun)}" for name, where in ranked]
@@ -315,6 +323,12 @@ def _from_to(values: Sequence[tuple[float, str]]) -> str:
 
 def _the(count: int, noun: str) -> str:
     return f"the one {noun}" if count == 1 else f"any of the {count} {noun}s"
+
+
+def _verb(words_of_many: str, count: int) -> str:
+    """`agree with ...` of several, `agrees with ...` of one and of none."""
+    verb, _, rest = words_of_many.partition(" ")
+    return f"{verb}s {rest}" if count < 2 else words_of_many
 
 
 def _is(count: int) -> str:

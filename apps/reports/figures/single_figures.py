@@ -6,13 +6,13 @@ drawn, is left out and said.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import combinations
 
 from apps.measures.aggregates import Aggregate
 from apps.reliability.agreement import AgreementRow
-from apps.reliability.benchmarks import DEFAULT_STATISTIC, EXPERTS_MEDIAN, Estimate, estimate_of
+from apps.reliability.benchmarks import DEFAULT_STATISTIC, EXPERTS_MEDIAN, Estimate, estimate_of, turned
 from apps.reliability.confusions import confusion_of_sides
 from apps.reliability.distributions import Distribution, distribution_of, group_distributions, rater_distributions
 from apps.reliability.matrix import ALL_RATERS, GROUP_NAMES, MIN_RATERS, Kind, RaterKey, RatingTable, Side, TableKey
@@ -245,10 +245,7 @@ def _bias_rows(rows: Iterable[AgreementRow]) -> BiasRows:
         if row.statistic == "bias" and row.b:
             key, estimate = TableKey(row.block, row.framework, row.dimension), estimate_of(row)
             found[key, row.b, row.a] = estimate
-            low, value, high = (
-                None if one is None else 0.0 - one for one in (estimate.ci_high, estimate.value, estimate.ci_low)
-            )
-            found[key, row.a, row.b] = replace(estimate, ci_low=low, value=value, ci_high=high)
+            found[key, row.a, row.b] = turned(estimate)
     return found
 
 

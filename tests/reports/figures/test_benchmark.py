@@ -427,3 +427,55 @@ def test_on_paper_a_whole_study_fits_a_page():
     cast = [*EXPERTS, CROWD, *models]
     figure = drawn(rows, cast, labels=labels_of(cast, scales))
     assert figure.spec["height"] / MM <= 200
+
+
+class TestFewFigures:
+    """What is said where there is little to say."""
+
+    def scale(self, rows, threshold=0.6):
+        return benchmark_figure(scale_benchmarks(rows, CAST), labels_of(CAST), PAPER, threshold)
+
+    def test_one_pair_has_no_median(self):
+        figure = self.scale([row("expert1", "expert2", 0.5)])
+        assert figure.summary == "On Empathy the one pair of experts is at 0.50, below 0.60."
+        assert figure.title == "Agreement of the experts on Empathy"
+        assert figure.caption == (
+            "Quadratic weighted kappa of every pair of experts; 95 % intervals over items; 50 items to a comparison."
+        )
+
+    def test_no_pair_and_no_interval(self):
+        figure = self.scale([row("experts:median", "gpt", 0.5, ci_low=None, ci_high=None)])
+        assert figure.caption == (
+            "Quadratic weighted kappa of every side with the experts' median; 50 items to a comparison."
+        )
+        assert figure.title == "Agreement of the others with the experts on Empathy"
+
+    def test_nothing_defined_has_no_items(self):
+        figure = self.scale(expert_rows((None, None, None)))
+        assert figure.caption == "Quadratic weighted kappa of every pair of experts."
+
+    def test_of_several_scales_one_is_defined(self):
+        rows = [*expert_rows((0.1, 0.2, 0.3)), *expert_rows((None, None, None), dimension="other")]
+        assert self.scale(rows).summary.startswith(
+            "On Empathy (Warmth) the median pair of experts is at 0.20, below 0.60."
+        )
+
+    @pytest.mark.parametrize(("threshold", "words"), [(0.1, "on all 2 scales."), (0.9, "on none of 2 scales.")])
+    def test_all_and_none_reach_the_threshold(self, threshold, words):
+        rows = [*expert_rows((0.1, 0.2, 0.3)), *expert_rows((0.3, 0.4, 0.5), dimension="other")]
+        assert words in self.scale(rows, threshold).summary
+
+    def test_one_of_many_others_reaches_the_experts(self):
+        models = [RaterKey(f"m{number}", Kind.LLM) for number in range(8)]
+        rows = []
+        for dimension in ("empathy", "other"):
+            rows += expert_rows((0.5, 0.5, 0.5), dimension=dimension)
+            for number in (1, 2, 3):
+                median = f"experts-without-expert{number}:median"
+                rows.append(row(median, f"expert{number}", 0.6, dimension=dimension))
+            rows += [
+                row("experts:median", one.name, 0.9 if one is models[0] else 0.1, dimension=dimension) for one in models
+            ]
+        cast = [*CAST[:3], *models]
+        summary = benchmark_figure(scale_benchmarks(rows, cast), labels_of(cast), PAPER, None).summary
+        assert "Of 8 others, 1 agrees with the experts' median at least as well as" in summary
