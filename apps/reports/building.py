@@ -129,6 +129,8 @@ def _archive_files(shared: _Shared) -> Iterator[BuiltFile]:
     for figure in shared.plan.figures:
         folder = f"figures/{figure.folder}/" if figure.folder else "figures/"
         yield from _drawn(figure, f"{folder}{figure.name}", ("svg", "png"))
+    for figure in shared.plan.overview:
+        yield from _drawn(figure, f"figures/{figure.name}-90mm", ("svg", "png"), narrow=True)
     yield BuiltFile("ratings.csv", CONTENT_TYPES["csv"], partial(_write_ratings, content))
     yield BuiltFile("items.csv", CONTENT_TYPES["csv"], partial(_write_items, content))
 
@@ -154,19 +156,19 @@ def _documents(shared: _Shared) -> Iterator[BuiltFile]:
     yield _text_file("methods.txt", partial(methods.methods_text, content))
 
 
-def _drawn(figure: PlannedFigure, name: str, kinds: Sequence[str]) -> Iterator[BuiltFile]:
+def _drawn(figure: PlannedFigure, name: str, kinds: Sequence[str], *, narrow: bool = False) -> Iterator[BuiltFile]:
     if "svg" in kinds:
-        yield _text_file(f"{name}.svg", partial(_svg, figure))
+        yield _text_file(f"{name}.svg", partial(_svg, figure, narrow))
     if "png" in kinds:
-        yield BuiltFile(f"{name}.png", CONTENT_TYPES["png"], partial(_write_png, figure))
+        yield BuiltFile(f"{name}.png", CONTENT_TYPES["png"], partial(_write_png, figure, narrow))
 
 
-def _svg(figure: PlannedFigure) -> str:
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{svg_of(figure.drawn(PAPER))}\n'
+def _svg(figure: PlannedFigure, narrow: bool) -> str:
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{svg_of(figure.drawn(PAPER), narrow=narrow)}\n'
 
 
-def _write_png(figure: PlannedFigure, out: BinaryIO) -> None:
-    out.write(png_of(figure.drawn(PAPER)))
+def _write_png(figure: PlannedFigure, narrow: bool, out: BinaryIO) -> None:
+    out.write(png_of(figure.drawn(PAPER), narrow=narrow))
 
 
 def _text_file(name: str, text: Callable[[], str]) -> BuiltFile:

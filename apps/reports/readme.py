@@ -11,7 +11,7 @@ _FILES = (
     ("tables.tex", "tables for LaTeX; needs the packages booktabs and longtable"),
     ("report.html", "the report to read, with figures, in one file that asks no network for anything"),
     ("methods.txt", "how the figures were computed, in words for a paper, with references"),
-    ("figures/", "the figures as SVG and as PNG (300 pixels to the inch)"),
+    ("figures/", "the figures as SVG and as PNG (300 pixels to the inch), 180 mm wide; NAME-90mm for one column"),
     ("ratings.csv", "every rating the figures were computed from, under pseudonyms, with all digits"),
     ("items.csv", "every item, also those without a rating or a part, and why"),
     ("manifest.json", "settings, scales, raters, versions, and the SHA-256 and size of every file above"),

@@ -54,7 +54,8 @@ def _overview(content: ReportContent, labels: FigureLabels) -> Iterator[PlannedF
         alphas = [one for one in group_alphas(content.rows, statistic) if one.key in wanted]
         if alphas:
             name = "alphas-nominal" if nominal else "alphas"
-            yield PlannedFigure(name, partial(alpha_figure, alphas, labels, statistic=statistic))
+            make = partial(alpha_figure, alphas, labels, statistic=statistic, threshold=threshold)
+            yield PlannedFigure(name, make if nominal else partial(make, benchmarks=benchmarks))
 
 
 def _singles(content: ReportContent, labels: FigureLabels) -> SingleFigures:

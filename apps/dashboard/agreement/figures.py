@@ -57,5 +57,15 @@ def figures_of(
                 )
             )
     if alphas:
-        figures.append(alpha_figure(alphas, labels, palette, statistic=DEFAULT_GROUP_STATISTIC, name=NAMES[2]))
+        figures.append(
+            alpha_figure(
+                alphas,
+                labels,
+                palette,
+                benchmarks=shown if threshold is not None else (),
+                threshold=query.threshold,
+                statistic=DEFAULT_GROUP_STATISTIC,
+                name=NAMES[2],
+            )
+        )
     return figures

@@ -32,6 +32,7 @@ from apps.dashboard.services.agreement import (
     standing_at_once,
     standing_of,
 )
+from apps.dashboard.views.figure_files import TYPES, figure_file
 from apps.measures.pairs import PAIR_STATISTICS, Convention
 from apps.reliability.accounting import RaterUse
 from apps.reliability.documents import INTERVALS
@@ -41,12 +42,10 @@ from apps.reliability.services.reading import SnapshotView
 from apps.reliability.services.snapshots import request_snapshot
 from apps.reports.figures.figure import Figure
 from apps.reports.figures.palettes import PAPER, SCREEN, Palette
-from apps.reports.figures.render import png_of, svg_of
 from apps.reports.tables import csv_lines
 from apps.studies.models import Study
 
 PAGE = "agreement/overview.html"
-FORMS = {"svg": "image/svg+xml", "png": "image/png"}
 
 
 @require_safe
@@ -127,7 +126,7 @@ def figure(request: PersonRequest, slug: str, file: str) -> HttpResponse:
     if hidden:
         return hidden
     name, _dot, form = file.rpartition(".")
-    if name not in NAMES or form not in FORMS:
+    if name not in NAMES or form not in TYPES:
         raise Http404
     _choices, query, _faults = asked_for(request, study)
     snapshot = standing_at_once(study, query.selection, by=request.user).snapshot
@@ -137,12 +136,7 @@ def figure(request: PersonRequest, slug: str, file: str) -> HttpResponse:
         with suppress(UnreadableError):
             found = _figures(view, query, read_results(view, query), PAPER)
     drawn = next((one for one in found if one.name == name), None)
-    if drawn is None:
-        raise Http404
-    content = svg_of(drawn).encode() if form == "svg" else png_of(drawn)
-    response = HttpResponse(content, content_type=FORMS[form])
-    response["Content-Disposition"] = f'attachment; filename="{study.slug}-{file}"'
-    return response
+    return figure_file(request, drawn, form, f"{study.slug}-{name}")
 
 
 def asked_for(request: PersonRequest, study: Study) -> tuple[Choices, Query, tuple[Fault, ...]]:

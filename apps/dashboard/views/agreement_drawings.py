@@ -12,15 +12,13 @@ from apps.dashboard.agreement_access import study_in_sight
 from apps.dashboard.views.agreement_asking import Asked, asked_of
 from apps.dashboard.views.agreement_rater import lines_of
 from apps.dashboard.views.agreement_scale import OWN_PARAMETERS, chosen_pair
+from apps.dashboard.views.figure_files import TYPES, figure_file
 from apps.reliability.kept import UnreadableError
 from apps.reliability.matrix import TableKey
 from apps.reports.figures.figure import Figure, slug_of
 from apps.reports.figures.labels import FigureLabels
 from apps.reports.figures.palettes import PAPER
 from apps.reports.figures.profiles import rater_profile_figure
-from apps.reports.figures.render import png_of, svg_of
-
-TYPES = {"svg": "image/svg+xml", "png": "image/png"}
 
 
 @require_safe
@@ -39,7 +37,7 @@ def scale_figure(
     figure = None
     with suppress(UnreadableError):
         figure = _scale_figure(asked, TableKey(block_slug, framework_slug, dimension_slug), name)
-    return _file(figure, form, slug_of(study.slug, framework_slug, dimension_slug, name))
+    return figure_file(request, figure, form, slug_of(study.slug, framework_slug, dimension_slug, name))
 
 
 @require_safe
@@ -52,7 +50,7 @@ def rater_figure(request: PersonRequest, slug: str, name: str, form: str) -> Htt
     figure = None
     with suppress(UnreadableError):
         figure = _rater_figure(asked, name)
-    return _file(figure, form, slug_of(study.slug, name))
+    return figure_file(request, figure, form, slug_of(study.slug, name))
 
 
 def _scale_figure(asked: Asked, key: TableKey, name: str) -> Figure | None:
@@ -76,12 +74,3 @@ def _rater_figure(asked: Asked, name: str) -> Figure | None:
         return None
     labels = FigureLabels.of(asked.view.scales(), asked.view.raters())
     return rater_profile_figure(who, lines, labels, PAPER)
-
-
-def _file(figure: Figure | None, form: str, name: str) -> HttpResponse:
-    if figure is None:
-        raise Http404
-    content = svg_of(figure).encode() if form == "svg" else png_of(figure)
-    response = HttpResponse(content, content_type=TYPES[form])
-    response["Content-Disposition"] = f'attachment; filename="{name.encode("ascii", "ignore").decode()}.{form}"'
-    return response

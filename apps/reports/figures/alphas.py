@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from apps.reliability.benchmarks import DEFAULT_GROUP_STATISTIC, GroupAlpha
+from apps.reliability.benchmarks import DEFAULT_GROUP_STATISTIC, GroupAlpha, ScaleBenchmark
 from apps.reliability.matrix import ALL_RATERS, GROUP_NAMES, Kind, TableKey
 from apps.reports.figures import words
-from apps.reports.figures.benchmark import estimate_cell
+from apps.reports.figures.benchmark import DEFAULT_THRESHOLD, estimate_cell
 from apps.reports.figures.figure import Figure
 from apps.reports.figures.labels import FigureLabels
 from apps.reports.figures.palettes import Palette
@@ -13,6 +13,8 @@ from apps.reports.figures.rows_chart import ChartRow, Mark, RowsChart, RowsDrawi
 from apps.reports.figures.symbols import symbol_of
 
 EXPERTS = GROUP_NAMES[Kind.EXPERT]
+# Scales that a summary names where a group stands apart.
+MOST_NAMED = 3
 
 
 def alpha_figure(
@@ -20,10 +22,16 @@ def alpha_figure(
     labels: FigureLabels,
     palette: Palette,
     *,
+    benchmarks: Sequence[ScaleBenchmark] = (),
+    threshold: float = DEFAULT_THRESHOLD,
     statistic: str = DEFAULT_GROUP_STATISTIC,
     name: str = "alphas",
 ) -> Figure:
-    """Each scale with a symbol and an interval for each group. Scales by the experts' figure, highest first."""
+    """Each scale with a symbol and an interval for each group. Scales by the experts' figure, highest first.
+
+    benchmarks: how the members of groups agree with the experts, which the summary needs to say where a group is of one
+    mind and not of the experts'.
+    """
     scales = _by_scale(alphas)
     kinds = {one.group: one.kind for one in alphas}
     groups = sorted(kinds, key=list(words.GROUPS).index)
@@ -44,7 +52,7 @@ def alpha_figure(
         caption=f"{title} of the raters{'' if together else ' of each group'} among themselves{sure}."
         f"{' Scales by the figure of the experts.' if by_experts else ''} Where nearly all ratings are the same value, "
         "a figure near zero says that the ratings do not tell items apart, not that raters disagree.",
-        summary=_summary(scales, labels, groups, title),
+        summary=" ".join([_summary(scales, labels, groups, title), *_apart(scales, labels, benchmarks, threshold)]),
         columns=("Scale", "Framework", *(words.group_label(group) for group in groups)),
         rows=tuple(_cells(key, found, labels, groups) for key, found in scales.items()),
         numeric_columns=frozenset(range(2, 2 + len(groups))),
@@ -104,6 +112,48 @@ def _summary(scales: dict[TableKey, Groups], labels: FigureLabels, groups: Seque
         defined = [(value, key) for value, key in found if value is not None]
         sentences.append(_sentence(words.group_label(group), defined, len(found), labels))
     return f"{title}. {' '.join(sentences)}"
+
+
+def _apart(
+    scales: dict[TableKey, Groups], labels: FigureLabels, benchmarks: Sequence[ScaleBenchmark], threshold: float
+) -> list[str]:
+    """Where a group is of one mind and not of the experts': its own figure is at or above the threshold, while every
+    one of two or more members is below it with the experts' median."""
+    found: dict[str, list[tuple[float, float, float, TableKey]]] = {}
+    for benchmark in benchmarks:
+        for group, alpha in scales.get(benchmark.key, {}).items():
+            members = [
+                side.estimate.value
+                for side in benchmark.sides
+                if side.kind is alpha.kind and side.estimate.value is not None
+            ]
+            own = alpha.estimate.value
+            if own is not None and len(members) > 1 and max(members) < threshold <= own:
+                found.setdefault(group, []).append((own, min(members), max(members), benchmark.key))
+    return [_apart_sentence(group, places, labels, threshold, benchmarks[0]) for group, places in found.items()]
+
+
+def _apart_sentence(
+    group: str,
+    places: Sequence[tuple[float, float, float, TableKey]],
+    labels: FigureLabels,
+    threshold: float,
+    benchmark: ScaleBenchmark,
+) -> str:
+    """The widest gaps by name."""
+    widest = sorted(places, key=lambda place: place[2] - place[0])[:MOST_NAMED]
+    named = [
+        f"{_name(key, labels)} ({words.number(own)} among themselves, {words.number(low)} to {words.number(high)} with "
+        "the experts)"
+        for own, low, high, key in widest
+    ]
+    more = f", and {len(places) - len(widest)} more" if len(places) > len(widest) else ""
+    where = f"{words.counted(len(places), 'scale')}: {'; '.join(named)}{more}"
+    kappa = words.statistic_title(benchmark.statistic)
+    return (
+        f"{words.group_label(group)} are at or above {words.number(threshold)} among themselves while none of them is "
+        f"with the experts' median ({kappa[0].lower()}{kappa[1:]}) on {where}."
+    )
 
 
 def _sentence(group: str, defined: Sequence[tuple[float, TableKey]], total: int, labels: FigureLabels) -> str:

@@ -22,6 +22,12 @@ def figure_svg(figure: Figure, side: str, place: str = "") -> SafeString:
 
 
 @register.filter
+def in_one_column(address: str) -> str:
+    """The address of the same file at the width of one column, 90 mm."""
+    return f"{address}{'&' if '?' in address else '?'}width=90"
+
+
+@register.filter
 def figure_table(figure: Figure) -> list[tuple[str, list[tuple[str, bool]]]]:
     """Each row with its address or an empty text, and its cells, each with whether it is a number."""
     links = figure.row_links or ("",) * len(figure.rows)

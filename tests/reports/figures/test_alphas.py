@@ -1,4 +1,6 @@
-from apps.reliability.benchmarks import group_alphas
+import pytest
+
+from apps.reliability.benchmarks import group_alphas, scale_benchmarks
 from apps.reports.figures.alphas import alpha_figure
 from apps.reports.figures.palettes import PAPER
 from tests.reports.figures.conftest import CAST, KEY, check, data, drawn_values, labels_of, palettes, row, said
@@ -80,3 +82,32 @@ def test_all_raters_of_a_file_are_no_group_among_others():
     figure = alpha_figure(group_alphas([row("all", "", 0.5, **ALPHA)]), labels_of([]), PAPER)
     assert figure.title == "Agreement of all raters, by scale"
     assert "of the raters among themselves;" in figure.caption
+
+
+class TestOfOneMindAndNotOfTheExperts:
+    """The group's own figure reaches the threshold, and none of its members does with the experts' median."""
+
+    def summary(self, alpha, gemini, gpt, threshold=0.6):
+        rows = [
+            row("llms", "", alpha, **ALPHA),
+            row("experts:median", "gemini", gemini),
+            row("experts:median", "gpt", gpt),
+        ]
+        alphas, benchmarks = group_alphas(rows), scale_benchmarks(rows, CAST)
+        return alpha_figure(alphas, labels_of(CAST), PAPER, benchmarks=benchmarks, threshold=threshold).summary
+
+    def test_it_is_said(self):
+        assert self.summary(0.8, 0.16, 0.2).endswith(
+            "Models are at or above 0.60 among themselves while none of them is with the experts' median (quadratic "
+            "weighted kappa) on 1 scale: Empathy (0.80 among themselves, 0.16 to 0.20 with the experts)."
+        )
+        assert "while none of them" in self.summary(0.6, 0.16, 0.2)
+
+    @pytest.mark.parametrize(
+        ("alpha", "gemini", "gpt"), [(0.59, 0.1, 0.2), (0.8, 0.6, 0.2), (0.8, None, 0.2), (None, 0.1, 0.2)]
+    )
+    def test_it_is_not_said_where_it_is_not_so(self, alpha, gemini, gpt):
+        assert "while none of them" not in self.summary(alpha, gemini, gpt)
+
+    def test_the_threshold_is_that_of_the_view(self):
+        assert "while none of them" not in self.summary(0.8, 0.16, 0.2, threshold=0.9)

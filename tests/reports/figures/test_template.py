@@ -46,7 +46,10 @@ def test_what_scrolls_can_be_reached_and_has_a_name():
 def test_files_are_offered_where_there_are_addresses():
     assert "download" not in page()
     html = page(svg_url="/x.svg?a=1&b=2", png_url="/x.png")
-    assert re.findall(r'<a href="([^"]+)" download>', html) == ["/x.svg?a=1&amp;b=2", "/x.png"]
+    assert re.findall(r'<a href="([^"]+)" download>', html) == [
+        *["/x.svg?a=1&amp;b=2&amp;width=90", "/x.png?width=90"],
+        *["/x.svg?a=1&amp;b=2", "/x.png"],
+    ]
 
 
 def test_a_row_leads_to_its_scale():
