@@ -24,6 +24,8 @@ KEEP_SECONDS = 24 * 60 * 60
 PAPER_DPI = 300
 # Raise it when the drawing of a spec changes.
 VERSION = 2
+# What XML has no place for. The library that measures texts ends the whole process over one such character.
+UNWRITABLE = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
 ROOT = re.compile(r"^<svg[^>]*>")
 # Vega writes the roles of its groups whatever it is told; without a name of their own they only confuse.
 ROLES = re.compile(r'(<g\b[^<>]*?) role="graphics-\w+" aria-roledescription="[^"]*"')
@@ -48,12 +50,15 @@ class _Engine:
 
     def svg(self, spec: Spec) -> str:
         with self._taken():
-            return str(vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE, allowed_base_urls=[]))
+            return str(vl_convert.vegalite_to_svg(writable(spec), vl_version=VEGA_LITE, allowed_base_urls=[]))
 
     def png(self, spec: Spec, scale: float, ppi: float) -> bytes:
         with self._taken():
-            drawn = vl_convert.vegalite_to_png(spec, vl_version=VEGA_LITE, scale=scale, ppi=ppi, allowed_base_urls=[])
-            return bytes(drawn)
+            return bytes(
+                vl_convert.vegalite_to_png(
+                    writable(spec), vl_version=VEGA_LITE, scale=scale, ppi=ppi, allowed_base_urls=[]
+                )
+            )
 
     def _taken(self) -> Lock:
         if self._is_broken:
@@ -63,6 +68,15 @@ class _Engine:
 
 
 _engine = _Engine()
+
+
+def writable(part: Any) -> Any:
+    """A spec, or a part of one, with a sign in the place of each character that no SVG can hold."""
+    if isinstance(part, str):
+        return UNWRITABLE.sub("\ufffd", part)
+    if isinstance(part, dict):
+        return {writable(name): writable(value) for name, value in part.items()}
+    return [writable(one) for one in part] if isinstance(part, list | tuple) else part
 
 
 def svg_of(figure: Figure, *, narrow: bool = False, place: str = "") -> SafeString:
@@ -107,7 +121,7 @@ def _labelled(drawn: str, figure: Figure, narrow: bool, place: str) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" class="{classes}" {size} '
         f'viewBox="0 0 {width} {height}" role="img" aria-labelledby={quoteattr(f"{name}-title")} '
         f"aria-describedby={quoteattr(f'{name}-desc')}>"
-        f"<title id={quoteattr(f'{name}-title')}>{escape(figure.title)}</title>"
-        f"<desc id={quoteattr(f'{name}-desc')}>{escape(figure.summary)}</desc>"
+        f"<title id={quoteattr(f'{name}-title')}>{escape(writable(figure.title))}</title>"
+        f"<desc id={quoteattr(f'{name}-desc')}>{escape(writable(figure.summary))}</desc>"
     )
     return root + ROLES.sub(r"\1", ROOT.sub("", drawn, count=1))

@@ -85,6 +85,15 @@ class TestSvg:
         assert any(RIGHT_TO_LEFT in (text or "") for text in said)
         assert not list(root.iter(f"{SVG}b"))
 
+    @pytest.mark.parametrize("character", ["\x00", "\x01", "\x1b", "\x7f", "\x85", "\ufffe", "\uffff", "\U0001ffff"])
+    def test_a_character_that_xml_has_no_place_for_is_a_sign(self, character):
+        """One of them in a name once ended the process that drew."""
+        odd = RaterKey(f"a{character}b", Kind.LLM)
+        rows = [*expert_rows((0.2, 0.7, 0.4)), row("experts:median", odd.name, 0.4)]
+        found = figure(PAPER, rows, (*EXPERTS, odd), scale=f"Em{character}pathy")
+        ElementTree.fromstring(svg_of(found))
+        assert png_of(found).startswith(b"\x89PNG")
+
     def test_a_very_long_name_ends_in_an_ellipsis(self):
         root = ElementTree.fromstring(svg_of(figure(scale="x" * 300)))
         [name] = {element.text for element in root.iter(f"{SVG}text") if (element.text or "").startswith("xxx")}
