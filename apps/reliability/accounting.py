@@ -34,6 +34,8 @@ class RaterAccount:
     """A rater of the study. `n_values`: how many of their values stand in the tables, second ratings included.
 
     `reason` and `explanation` are those of the exclusion in force, also where the selection takes excluded raters in.
+    `origins`: the ways by which their ratings came (annotation `Origin`), empty where none is known. `source`: where
+    imported ratings come from, empty for single crowd workers, whom it might name.
     """
 
     name: str
@@ -45,6 +47,8 @@ class RaterAccount:
     has_left: bool = False
     reason: str = ""
     explanation: str = ""
+    origins: tuple[str, ...] = ()
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,19 +132,24 @@ class Account:
         """Plain values, as JSON holds them; what is as usual is left out, for there may be thousands of raters."""
         stored = asdict(self)
         for rater in stored["raters"]:
-            for name in [name for name, value in rater.items() if value in (False, "", 0)]:
+            for name in [name for name, value in rater.items() if value in (False, "", 0, ())]:
                 del rater[name]
         return stored
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Self:
         return cls(
-            raters=tuple(RaterAccount(**{**one, "use": RaterUse(one["use"])}) for one in stored["raters"]),
+            raters=tuple(map(_rater, stored["raters"])),
             blocks=tuple(_block(one) for one in stored["blocks"]),
             single=tuple(SingleExclusion(**one) for one in stored["single"]),
             n_single=stored["n_single"],
             ratings=RatingCounts(**stored["ratings"]),
         )
+
+
+def _rater(stored: Mapping[str, Any]) -> RaterAccount:
+    origins = tuple(stored.get("origins", ()))
+    return RaterAccount(**{**stored, "use": RaterUse(stored["use"]), "origins": origins})
 
 
 def _block(stored: Mapping[str, Any]) -> BlockAccount:

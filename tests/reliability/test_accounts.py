@@ -1,6 +1,7 @@
 import pytest
 from django.db.models import F
 
+from apps.annotation.models import RatingEvent
 from apps.corpus.models import Conversation
 from apps.reliability.accounting import (
     LISTED,
@@ -89,13 +90,33 @@ def test_raters_who_took_part_and_who_did_not(grief, rate, rosa):
     found = account(grief)
     assert [one.name for one in found.raters_used()] == ["crowd", "expert1", "gpt"]
     assert [one.name for one in found.raters_not_used()] == ["expert2", "expert3"]
-    assert rater(found, "crowd") == RaterAccount("crowd", "crowd", RaterUse.USED, 3, is_aggregate=True)
-    assert rater(found, "expert1") == RaterAccount("expert1", "expert", RaterUse.USED, 2)
-    assert rater(found, "gpt") == RaterAccount("gpt", "llm", RaterUse.USED, 3, is_simulated=True, has_left=True)
+    assert rater(found, "crowd") == RaterAccount(
+        "crowd", "crowd", RaterUse.USED, 3, is_aggregate=True, origins=("import",)
+    )
+    assert rater(found, "expert1") == RaterAccount("expert1", "expert", RaterUse.USED, 2, origins=("import",))
+    assert rater(found, "gpt") == RaterAccount(
+        "gpt", "llm", RaterUse.USED, 3, is_simulated=True, has_left=True, origins=("import",)
+    )
     assert rater(found, "expert2") == RaterAccount(
-        "expert2", "expert", RaterUse.EXCLUDED, reason="rule", explanation="too fast"
+        "expert2", "expert", RaterUse.EXCLUDED, reason="rule", explanation="too fast", origins=("import",)
     )
     assert rater(found, "expert3") == RaterAccount("expert3", "expert", RaterUse.NOTHING_FINISHED)
+
+
+def test_each_rater_has_the_ways_by_which_ratings_came(grief, rate):
+    add_rater(study=grief, kind=RaterKind.CROWD, name="crowd", is_aggregate=True, source="Somebody (2021)")
+    add_rater(study=grief, kind=RaterKind.CROWD, name="w1", source="annotator 7")
+    rate(grief, {"expert1": [1, 2, 3], "expert2": [1, 1, 1], "crowd": [1, 2, 3], "w1": [1, 1, 2]})
+    RatingEvent.objects.filter(rating__rater__name="expert1").update(origin="screen")
+    events = RatingEvent.objects.filter(rating__rater__name="expert2").order_by("pk")
+    RatingEvent.objects.filter(pk=events.first().pk).update(origin="screen")
+    found = account(grief)
+    assert rater(found, "expert1").origins == ("screen",)
+    assert rater(found, "expert2").origins == ("import", "screen")
+    assert rater(found, "expert3").origins == ()
+    assert rater(found, "crowd").source == "Somebody (2021)"
+    # Where a single worker comes from might name them.
+    assert rater(found, "w1").source == ""
 
 
 def test_excluded_raters_that_are_taken_in_are_used_and_keep_their_reason(grief, rate, rosa):
@@ -104,13 +125,13 @@ def test_excluded_raters_that_are_taken_in_are_used_and_keep_their_reason(grief,
     taken_in = rater(account(grief, with_excluded=True), "expert2")
     assert (taken_in.use, taken_in.n_values, taken_in.reason) == (RaterUse.USED, 3, "leakage")
     revert(exclusion=exclusion, by=rosa)
-    assert rater(account(grief), "expert2") == RaterAccount("expert2", "expert", RaterUse.USED, 3)
+    assert rater(account(grief), "expert2") == RaterAccount("expert2", "expert", RaterUse.USED, 3, origins=("import",))
 
 
 def test_whoever_could_never_tell_took_part_without_a_value(grief, rate):
     rate(grief, {"expert1": [1, 2, 3], "expert2": ["?", "?", None]})
     found = account(grief)
-    assert rater(found, "expert2") == RaterAccount("expert2", "expert", RaterUse.USED, 0)
+    assert rater(found, "expert2") == RaterAccount("expert2", "expert", RaterUse.USED, 0, origins=("import",))
     assert found.ratings.cannot_tell == 2
 
 
@@ -209,13 +230,19 @@ def test_an_account_is_stored_and_read_again(grief, rate, rosa):
     exclude(rater=grief.raters.get(name="expert3"), item=grief.blocks.get().items.first(), by=rosa)
     found = account(grief)
     assert Account.from_dict(found.as_dict()) == found
-    assert found.as_dict()["raters"][0] == {"name": "expert1", "kind": "expert", "use": "used", "n_values": 2}
+    assert found.as_dict()["raters"][0] == {
+        "name": "expert1",
+        "kind": "expert",
+        "use": "used",
+        "n_values": 2,
+        "origins": ("import",),
+    }
 
 
 def test_queries_do_not_grow_with_the_study(grief, rate, rosa, django_assert_num_queries):
     rate(grief, {"expert1": [1, 2, 3]})
     tables = load_tables(study=grief)
-    with django_assert_num_queries(5):
+    with django_assert_num_queries(6):
         account_of(study=grief, tables=tables)
     block = grief.blocks.get()
     make_dataset("more", conversations=20, owner=rosa)
@@ -231,5 +258,5 @@ def test_queries_do_not_grow_with_the_study(grief, rate, rosa, django_assert_num
     for item in block.items.all():
         exclude(rater=grief.raters.get(name="expert1"), item=item, by=rosa)
     tables = load_tables(study=grief)
-    with django_assert_num_queries(5):
+    with django_assert_num_queries(6):
         account_of(study=grief, tables=tables)

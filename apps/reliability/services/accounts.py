@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from apps.annotation.models import Rating
+from apps.annotation.models import Rating, RatingEvent
 from apps.measures.arrays import BoolArray
 from apps.measures.scale import TOLERANCE
 from apps.reliability.accounting import (
@@ -19,7 +19,7 @@ from apps.reliability.accounting import (
     SingleExclusion,
 )
 from apps.reliability.services.loading import StudyTables
-from apps.studies.models import Exclusion, Item, ItemRole, Rater, Study
+from apps.studies.models import Exclusion, Item, ItemRole, Rater, RaterKind, Study
 
 OTHER_ROLES = {
     ItemRole.PRACTICE: ItemUse.PRACTICE,
@@ -53,14 +53,28 @@ def _raters(study: Study, tables: StudyTables, exclusions: Sequence[Exclusion]) 
     excluded = {one.rater_id: one for one in exclusions if one.item is None}
     places = {rater.pk: place for place, rater in enumerate(tables.raters)}
     present = {place for _block_id, place in tables.present}
+    origins = _origins(study)
     n_values = np.bincount(tables.ratings.raters[_given(tables)], minlength=len(tables.raters))
     for rater in sorted(study.raters.all(), key=lambda one: one.name):
         place = places.get(rater.pk)
         is_used = place is not None and place in present
-        yield _rater(rater, excluded.get(rater.pk), int(n_values[place]) if place is not None else None, is_used)
+        given = int(n_values[place]) if place is not None else None
+        yield _rater(rater, excluded.get(rater.pk), given, is_used, origins.get(rater.pk, ()))
 
 
-def _rater(rater: Rater, exclusion: Exclusion | None, n_values: int | None, is_used: bool) -> RaterAccount:
+def _origins(study: Study) -> dict[int, tuple[str, ...]]:
+    """By rater: by which ways their ratings came. What one was created as does not tell: ratings of whoever rates on
+    the screen may be imported, too."""
+    events = RatingEvent.objects.filter(rating__rater__study=study).order_by()
+    found: dict[int, tuple[str, ...]] = {}
+    for rater, origin in sorted(events.values_list("rating__rater_id", "origin").distinct()):
+        found[rater] = (*found.get(rater, ()), origin)
+    return found
+
+
+def _rater(
+    rater: Rater, exclusion: Exclusion | None, n_values: int | None, is_used: bool, origins: tuple[str, ...]
+) -> RaterAccount:
     """`n_values` is None for who was not read at all."""
     use = RaterUse.USED if is_used else RaterUse.NOTHING_FINISHED if n_values is not None else RaterUse.EXCLUDED
     return RaterAccount(
@@ -73,6 +87,8 @@ def _rater(rater: Rater, exclusion: Exclusion | None, n_values: int | None, is_u
         has_left=rater.left_at is not None,
         reason=exclusion.reason if exclusion else "",
         explanation=exclusion.explanation if exclusion else "",
+        origins=origins,
+        source="" if rater.kind == RaterKind.CROWD and not rater.is_aggregate else rater.source,
     )
 
 
