@@ -19,6 +19,7 @@ from apps.reliability.labels import ScaleLabel
 from apps.reliability.matrix import GROUP_NAMES, RaterKey, TableKey
 from apps.reliability.notes import Note
 from apps.reliability.selection import DataSelection
+from apps.reports.figures.words import group_label
 
 DEFAULT_THRESHOLD = 0.6
 STATISTICS = tuple(dict.fromkeys((*PAIR_STATISTICS, *GROUP_STATISTICS, *RETEST_STATISTICS)))
@@ -130,8 +131,9 @@ class Comparisons:
 class ReportContent:
     """What a report holds, and what it was made from.
 
-    agreement: every figure in the chosen convention, `other_rows` the same rows in the other one. data: the ratings
+    agreement: every statistic in the chosen convention, `other_rows` the same rows in the other one. data: the ratings
     (reliability.frozen). study: its slug, or empty where the ratings are those of a file, which has no account.
+    description: what the study says of itself.
     """
 
     title: str
@@ -147,6 +149,7 @@ class ReportContent:
     versions: Mapping[str, str]
     command: str
     data: bytes
+    description: str = ""
 
     @property
     def settings(self) -> Settings:
@@ -188,6 +191,10 @@ class ReportContent:
     def label_of(self, key: TableKey) -> str:
         """A scale's name for a reader."""
         return self._labels.get(key, key.dimension)
+
+    def side_label(self, name: str) -> str:
+        """A group or its value in words, as pages call it; the name of a rater as it is."""
+        return name if any(rater.name == name for rater in self.raters) else group_label(name)
 
     def place_of(self, key: TableKey) -> str:
         """The framework of a scale, and its block where the study has the framework in several; empty for a file."""

@@ -23,7 +23,8 @@ KIND_NAMES = {
 class Coverage:
     """One block (or a file of ratings, whose `block` is empty), counted over the frameworks that are shown.
 
-    raters: those with a rating, in the order of kinds. items: how many there are; rated: how many have a rating.
+    raters: those with a rating, in the order of kinds. items: how many there are; rated: how many have a rating, and
+    names: which these are.
     ratings: how many values; repeats: how many second ratings beside them.
     """
 
@@ -33,6 +34,7 @@ class Coverage:
     rated: int
     ratings: int
     repeats: int
+    names: frozenset[str] = frozenset()
 
 
 def coverage_of(content: ReportContent) -> list[Coverage]:
@@ -63,13 +65,14 @@ def _coverage(block: str, tables: Iterable[RatingTable]) -> Coverage:
         found = np.flatnonzero(present_anywhere.any(axis=0))
         raters |= {table.raters[place].name: table.raters[place] for place in found}
     ordered = tuple(sorted(raters.values(), key=lambda rater: rater.order))
-    return Coverage(block, ordered, len(items), len(rated), ratings, repeats)
+    return Coverage(block, ordered, len(items), len(rated), ratings, repeats, frozenset(rated))
 
 
 def raters_in_words(raters: Iterable[RaterKey]) -> str:
     """`3 experts, 2 language models (claude, gpt) and 1 imported aggregate of crowd workers (crowd)`."""
     groups: dict[tuple[Kind | None, bool], list[str]] = {}
-    for rater in raters:
+    # Self-reports last: they are no people in a list of people.
+    for rater in sorted(raters, key=lambda one: one.kind is Kind.SELF):
         groups.setdefault((rater.kind, rater.is_aggregate), []).append(rater.name)
     return listed([_group_in_words(kind, names, is_aggregate) for (kind, is_aggregate), names in groups.items()])
 
@@ -82,6 +85,9 @@ _MOST_NAMES = 8
 def _group_in_words(kind: Kind | None, names: list[str], is_aggregate: bool) -> str:
     one, several = KIND_NAMES[kind]
     text = f"{len(names):,} {one if len(names) == 1 else several}"
+    if kind is Kind.SELF and not is_aggregate:
+        # An imported column of self-reports may hold those of many persons, each on an item of their own.
+        return f"{several} ({'one rater' if len(names) == 1 else f'{len(names):,} raters'} in the data)"
     if is_aggregate:
         text = f"{len(names):,} imported {'aggregate' if len(names) == 1 else 'aggregates'} of {several}"
     if (is_aggregate or kind in _NAMED) and len(names) <= _MOST_NAMES:

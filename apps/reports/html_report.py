@@ -21,7 +21,7 @@ from apps.reports.figures.palettes import SCREEN
 from apps.reports.figures.planned import PlannedFigure
 from apps.reports.figures.render import svg_of
 from apps.reports.html_tables import data_table, figure_tables, left_out_table, notes_table, scales_table
-from apps.reports.methods import methods_paragraphs
+from apps.reports.methods import methods_of
 from apps.reports.report_figures import FigurePlan, plan_figures
 from apps.reports.wording import filter_text, undefined_text
 
@@ -54,14 +54,12 @@ def html_of(
 ) -> str:
     """The whole file. `told` is called before each figure of a single scale or rater, and may raise to end the work."""
     plan = plan or plan_figures(content)
-    paragraphs, references = methods_paragraphs(content)
     context = {
         "content": content,
         "computed": content.generated_at.astimezone(UTC),
         "filter": filter_text(content.options),
         "undefined": undefined_text(content.rows),
-        "paragraphs": paragraphs,
-        "references": references,
+        "methods": methods_of(content),
         "data": data_table(content),
         "drawings": [_drawing(figure.drawn(SCREEN)) for figure in plan.overview],
         "folders": _folders(content, plan, told),

@@ -47,7 +47,7 @@ class Cell:
 class Table:
     """A table: an id for its address within the page, its title, columns, rows, and sentences below.
 
-    texts: how many columns at the left are no figures. Raises ValueError where a row has not a cell for each column.
+    texts: how many columns at the left are no numbers. Raises ValueError where a row has not a cell for each column.
     """
 
     name: str
@@ -115,11 +115,11 @@ def _benchmark_table(
     return Table(
         f"kappa-{convention.value}",
         f"Quadratic weighted kappa, convention “{convention.value}”",
-        ("Scale", "Experts among each other", *sides),
+        ("Scale", "Experts among each other", *(content.side_label(side) for side in sides)),
         [list(row_of(one)) for one in benchmarks],
         (
             "Experts: the median of all their pairs, beside it the lowest and highest. The other columns: each side "
-            "with the experts' median, the 95 % interval, and the number of items.",
+            f"with the experts' median. {_beside(content)}",
             *_notes(content, convention, shown_in(benchmarks, kappas)),
         ),
     )
@@ -141,7 +141,12 @@ def _experts_cell(one: ScaleBenchmark) -> Cell:
 
 def _pairs_table(content: ReportContent, convention: Convention, kappas: Sequence[AgreementRow]) -> Table:
     rows: list[list[str | Cell]] = [
-        [_scale_cell(content, _key(row)), row.a, row.b, _estimate(row, content.options.stars)]
+        [
+            _scale_cell(content, _key(row)),
+            content.side_label(row.a),
+            content.side_label(row.b),
+            _estimate(row, content.options.stars),
+        ]
         for row in kappas[:MOST_ROWS]
     ]
     more = (
@@ -152,7 +157,7 @@ def _pairs_table(content: ReportContent, convention: Convention, kappas: Sequenc
         f"Quadratic weighted kappa of each pair, convention “{convention.value}”",
         ("Scale", "A", "B", "Kappa"),
         rows,
-        ("Beside each figure its 95 % interval and the number of items.", *more, *_notes(content, convention, kappas)),
+        (_beside(content), *more, *_notes(content, convention, kappas)),
         texts=3,
     )
 
@@ -171,11 +176,15 @@ def _group_table(content: ReportContent) -> Table:
         "Agreement of the raters of one kind among each other" if content.study else "Agreement of all raters",
         ("Scale", "Raters", *(title for _statistic, title in columns)),
         [
-            [_scale_cell(content, key), group, *(_group_cell(found.get(name)) for name, _title in columns)]
+            [
+                _scale_cell(content, key),
+                content.side_label(group),
+                *(_group_cell(found.get(name)) for name, _title in columns),
+            ]
             for (key, group), found in places.items()
         ],
         (
-            "Beside each figure its 95 % interval and the number of items.",
+            _beside(content),
             intervals_text(content),
             undefined_text(used),
         ),
@@ -208,7 +217,7 @@ def scales_table(content: ReportContent) -> Table:
 
 
 def left_out_table(content: ReportContent) -> Table:
-    """What has no part in any figure, and why."""
+    """What has no part in any statistic, and why."""
     account = content.account
     rows = [["Rater", rater.name, rater_reason(rater)] for rater in account.raters_not_used()]
     rows += [["Ratings", f"{count:,}", reason] for reason, count in ratings_left_out(account.ratings)]
@@ -226,16 +235,21 @@ def left_out_table(content: ReportContent) -> Table:
 
 
 def notes_table(content: ReportContent) -> Table:
-    """Figures that are easily misread."""
+    """Numbers that are easily misread."""
     rows = [
-        [content.label_of(TableKey(note.block, note.framework, note.dimension)), note.a, note.text]
+        [content.label_of(TableKey(note.block, note.framework, note.dimension)), content.side_label(note.a), note.text]
         for note in content.notes
     ]
-    return Table("notes", "Figures that are easily misread", ("Scale", "Raters", "Note"), rows, texts=3)
+    return Table("notes", "Numbers that are easily misread", ("Scale", "Raters", "Note"), rows, texts=3)
 
 
 def _key(row: AgreementRow) -> TableKey:
     return TableKey(row.block, row.framework, row.dimension)
+
+
+def _beside(content: ReportContent) -> str:
+    interval = "its 95 % interval and " if content.settings.resamples else ""
+    return f"Beside each value {interval}the number of items."
 
 
 def _number(value: float) -> str:

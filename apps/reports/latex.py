@@ -21,6 +21,8 @@ GROUP_STATISTICS_SHOWN = ("alpha_interval", "alpha_ordinal", "ac2_quadratic", "p
 _NOMINAL_SHOWN = ("alpha_nominal", "fleiss_kappa", "ac1", "percent_agreement")
 # Columns of sides beside the experts that fit across a page.
 MAX_SIDES = 6
+# Before a row that belongs to the one above.
+_SAME_PAGE = r"\nopagebreak"
 _SPECIALS = {
     "\\": r"\textbackslash{}",
     "{": r"\{",
@@ -136,38 +138,60 @@ def _benchmark_table(
     sides = list(dict.fromkeys(side.name for one in benchmarks for side in one.sides))
     shown, hidden = sides[:MAX_SIDES], sides[MAX_SIDES:]
     by_place: Pairs = {(*_key(row), row.a, row.b): row for row in kappas}
-    rows = [_benchmark_row(content, one, shown, by_place) for one in _in_order(content, benchmarks)]
+    rows = [row for one in _in_order(content, benchmarks) for row in _benchmark_rows(content, one, shown, by_place)]
     notes = [
         sentence("Experts: lowest, median and highest kappa of the pairs of experts. The other columns hold each side"),
-        sentence("with the median of the experts; n is the number of conversations that both rated, in brackets."),
+        sentence(
+            "with the median of the experts; in brackets the number of conversations that both rated"
+            + (", and below it the 95 % interval." if _has_intervals(rows) else ".")
+        ),
         *_notes(content, convention, shown_in(benchmarks, kappas)),
     ]
     if hidden:
-        notes.append(sentence(f"Not shown for want of room: {', '.join(hidden)}; agreement.csv has them."))
+        notes.append(
+            sentence(
+                f"Not shown for want of room: {', '.join(map(content.side_label, hidden))}; agreement.csv has them."
+            )
+        )
     return LatexTable(
-        caption=sentence("Quadratic weighted kappa of each scale: experts among each other, and others with them"),
+        caption=sentence(
+            f"Quadratic weighted kappa of each scale, convention “{convention.value}”: experts among each other, and "
+            "others with their median"
+        ),
         label=f"tab:kappa-{convention.value}",
         columns="ll" + "r" * (3 + len(shown)),
-        head=["Framework", "Scale", "Low", "Median", "High", *(escape(name) for name in shown)],
+        head=["Framework", "Scale", "Low", "Median", "High", *(escape(content.side_label(name)) for name in shown)],
         rows=rows,
         notes=notes,
     )
 
 
-def _benchmark_row(
+def _benchmark_rows(
     content: ReportContent,
     one: ScaleBenchmark,
     shown: Sequence[str],
     by_place: Pairs,
-) -> list[str]:
+) -> Iterator[list[str]]:
+    """The values and, where a side has one, the intervals below them on the same page."""
     cells = [escape(content.place_of(one.key)), escape(content.label_of(one.key))]
     undefined = "undefined" if one.expert_pairs else ""
     cells += [number(value) if value is not None else undefined for value in (one.low, one.median, one.high)]
-    for name in shown:
-        pair = (one.compared_with, name)
-        row = by_place.get((*one.key, *pair)) or by_place.get((*one.key, *reversed(pair)))
-        cells.append(_estimate(row, content.options.stars) if row else "")
-    return cells
+    found = [_between(one, name, by_place) for name in shown]
+    yield [*cells, *(_estimate(row, content.options.stars) if row else "" for row in found)]
+    intervals = [_interval(row) if row else "" for row in found]
+    if any(intervals):
+        small = (f"{{\\footnotesize {text}}}" if text else "" for text in intervals)
+        yield [_SAME_PAGE, *[""] * (len(cells) - 1), *small]
+
+
+def _between(one: ScaleBenchmark, name: str, by_place: Pairs) -> AgreementRow | None:
+    """The row of a side with the experts' value, whichever of them comes first."""
+    pair = (one.compared_with, name)
+    return by_place.get((*one.key, *pair)) or by_place.get((*one.key, *reversed(pair)))
+
+
+def _has_intervals(rows: Sequence[Sequence[str]]) -> bool:
+    return any(row[0] == _SAME_PAGE for row in rows)
 
 
 def _in_order(content: ReportContent, benchmarks: Sequence[ScaleBenchmark]) -> list[ScaleBenchmark]:
@@ -183,7 +207,7 @@ def _pairs_table(content: ReportContent, convention: Convention, kappas: Sequenc
         for row in kappas
     ]
     return LatexTable(
-        caption=sentence("Quadratic weighted kappa of each pair of raters"),
+        caption=sentence(f"Quadratic weighted kappa of each pair of raters, convention “{convention.value}”"),
         label=f"tab:kappa-{convention.value}",
         columns="lllrrr",
         head=["Scale", "A", "B", "Kappa", "95 \\% interval", "n"],
@@ -193,7 +217,7 @@ def _pairs_table(content: ReportContent, convention: Convention, kappas: Sequenc
 
 
 def _scale_and_pair(content: ReportContent, row: AgreementRow) -> list[str]:
-    return [escape(content.label_of(_key(row))), escape(row.a), escape(row.b)]
+    return [escape(content.label_of(_key(row))), *(escape(content.side_label(side)) for side in (row.a, row.b))]
 
 
 def _group_tables(content: ReportContent) -> Iterator[LatexTable]:
@@ -224,9 +248,10 @@ def _group_table(
     for key, group in places:
         found = [by_place.get((*key, group, name)) for name in names]
         n_items = max(row.n_items for row in found if row)
-        cells = [escape(content.place_of(key)), escape(content.label_of(key)), escape(group)]
+        cells = [escape(content.place_of(key)), escape(content.label_of(key)), escape(content.side_label(group))]
         rows.append([*cells, *(_with_interval(row) if row else "" for row in found), str(n_items)])
     used = [row for key, group in places for name in names if (row := by_place.get((*key, group, name)))]
+    brackets = "95 % intervals in brackets; " if any(row.ci_low is not None for row in used) else ""
     kind = "nominal scales" if nominal else "ordinal scales"
     return LatexTable(
         caption=sentence(f"Agreement of the raters of each kind among each other, {kind}"),
@@ -235,7 +260,7 @@ def _group_table(
         head=["Framework", "Scale", "Raters", *(escape(_title(name)) for name in names), "n"],
         rows=rows,
         notes=[
-            sentence("95 % intervals in brackets; n is the number of conversations that entered."),
+            sentence(f"{brackets}n is the number of conversations that entered."),
             sentence(intervals_text(content)),
             sentence(undefined_text(used)),
             *([sentence(filter_text(content.options))] if content.options.narrows else []),

@@ -1,18 +1,18 @@
-"""`README.txt` of an archive: what each file holds, and how to compute the figures again. Pure."""
+"""`README.txt` of an archive: what each file holds, and how to compute the numbers again. Pure."""
 
 from apps.reports.contents import ReportContent
 from apps.reports.report_figures import FigurePlan
 from apps.reports.wording import filter_text
 
 _FILES = (
-    ("agreement.csv", "every figure of the report: one row for each statistic (six decimals)"),
+    ("agreement.csv", "every number of the report: one row for each statistic (six decimals)"),
     ("agreement.json", "the same rows in full precision, with how they were computed, notes and averages"),
     ("agreement.xlsx", "a workbook with one sheet for each table"),
     ("tables.tex", "tables for LaTeX; needs the packages booktabs and longtable"),
     ("report.html", "the report to read, with figures, in one file that asks no network for anything"),
-    ("methods.txt", "how the figures were computed, in words for a paper, with references"),
+    ("methods.txt", "how the numbers were computed, in words for a paper (short and long), with references"),
     ("figures/", "the figures as SVG and as PNG (300 pixels to the inch), 180 mm wide; NAME-90mm for one column"),
-    ("ratings.csv", "every rating the figures were computed from, under pseudonyms, with all digits"),
+    ("ratings.csv", "every rating the numbers were computed from, under pseudonyms, with all digits"),
     ("items.csv", "every item, also those without a rating or a part, and why"),
     ("manifest.json", "settings, scales, raters, versions, and the SHA-256 and size of every file above"),
 )
@@ -42,11 +42,11 @@ Computed on {content.generated_at:%Y-%m-%d %H:%M} UTC by Accord {content.version
 {narrowed}
 {listed}
 {missing}
-To compute every figure again from this archive alone, without the study:
+To compute every number again from this archive alone, without the study:
 
     python manage.py recompute report.zip
 
-It says whether the digits are the same, and else what changed. Figures are the same to the last digit with the versions
+It says whether the digits are the same, and else what changed. Numbers are the same to the last digit with the versions
 named in manifest.json; other versions of the numerical packages may differ in the last ones.
 
 To make the same report from its source, as long as the ratings are the same:

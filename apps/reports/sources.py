@@ -36,6 +36,11 @@ SPEARMAN_1904 = (
     "Psychology, 15(1), 72-101."
 )
 KENDALL_1945 = "Kendall, M. G. (1945). The treatment of ties in ranking problems. Biometrika, 33(3), 239-251."
+KENDALL_1970 = "Kendall, M. G. (1970). Rank correlation methods (4th ed.). Griffin."
+LIN_1989 = (
+    "Lin, L. I.-K. (1989). A concordance correlation coefficient to evaluate reproducibility. Biometrics, 45(1), "
+    "255-268."
+)
 EFRON_1993 = "Efron, B., & Tibshirani, R. J. (1993). An introduction to the bootstrap. Chapman & Hall."
 BENJAMINI_1995 = (
     "Benjamini, Y., & Hochberg, Y. (1995). Controlling the false discovery rate: a practical and powerful approach to "
@@ -56,6 +61,23 @@ class Source:
     statistics: tuple[str, ...]
     name: str
     references: tuple[str, ...] = ()
+
+
+class References:
+    """Publications in the order in which they are first cited."""
+
+    def __init__(self) -> None:
+        self.listed: list[str] = []
+
+    def cite(self, *references: str) -> str:
+        """` [1, 2]`, or nothing for nothing."""
+        numbers = []
+        for reference in references:
+            if reference and reference not in self.listed:
+                self.listed.append(reference)
+            if reference:
+                numbers.append(str(self.listed.index(reference) + 1))
+        return f" [{', '.join(dict.fromkeys(numbers))}]" if numbers else ""
 
 
 PAIRS = (

@@ -7,6 +7,7 @@ from apps.reliability.accounting import RaterAccount, RaterUse, RatingCounts
 from apps.reliability.agreement import AgreementRow
 from apps.reliability.documents import ADJUSTMENT
 from apps.reports.contents import Part, ReportContent, ReportOptions, Stars
+from apps.reports.figures.words import group_label
 
 CONVENTIONS = {
     Convention.SCALE: (
@@ -30,6 +31,8 @@ PARTS = {
 }
 # Codes of studies.Exclusion.
 EXCLUSIONS = {"hand": "decided by hand", "rule": "quality rule", "leakage": "shown to the model as an example"}
+# Within what p-values are adjusted together (reliability.agreement.adjusted).
+FAMILY = "each family of tests: one statistic in one framework of one block"
 _LEVELS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
 
 
@@ -64,13 +67,13 @@ def undefined_counts(rows: Iterable[AgreementRow]) -> list[tuple[str, int]]:
 
 
 def undefined_text(rows: Iterable[AgreementRow]) -> str:
-    """How many figures are undefined, and why."""
+    """How many statistics are undefined, and why."""
     counts = undefined_counts(rows)
     total = sum(count for _reason, count in counts)
     if not total:
-        return "Every figure is defined."
+        return "Every statistic is defined."
     reasons = ", ".join(f"{reason} ({count:,})" for reason, count in counts)
-    verb = "1 figure is undefined" if total == 1 else f"{total:,} figures are undefined"
+    verb = "1 statistic is undefined" if total == 1 else f"{total:,} statistics are undefined"
     return f"{verb}: {reasons}."
 
 
@@ -99,17 +102,17 @@ def ratings_left_out(counts: RatingCounts) -> list[tuple[str, int]]:
 
 
 def filter_text(options: ReportOptions) -> str:
-    """Which figures are shown, where some were left out; else nothing."""
+    """Which statistics are shown, where some were left out; else nothing."""
     chosen = [
         ("block", options.block),
         ("framework", options.framework),
-        ("kinds of raters", ", ".join(options.groups)),
+        ("kinds of raters", ", ".join(group_label(group).lower() for group in options.groups)),
         ("raters", ", ".join(options.raters)),
         ("statistics", ", ".join(options.statistics)),
         (
-            "figures on",
+            "comparisons of",
             ", ".join(PARTS[Part(part)] for part in options.parts) if len(options.parts) < len(Part) else "",
         ),
     ]
     listed = "; ".join(f"{name}: {value}" for name, value in chosen if value)
-    return f"Shown are only {listed}. Adjusted p-values are those of all figures." if listed else ""
+    return f"Shown are only {listed}. Adjusted p-values are those of all comparisons." if listed else ""

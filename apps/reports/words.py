@@ -7,11 +7,11 @@ from apps.reports.contents import Format, Part, Stars
 
 FORMATS = {
     Format.HTML: (_("Report to read"), _("Tables and figures on one page that needs no network.")),
-    Format.XLSX: (_("Workbook (XLSX)"), _("One sheet for each table, figures as numbers.")),
-    Format.CSV: (_("Table (CSV)"), _("One row for each figure, for R, Python or a spreadsheet.")),
+    Format.XLSX: (_("Workbook (XLSX)"), _("One sheet for each table, with numbers as numbers.")),
+    Format.CSV: (_("Table (CSV)"), _("One row for each statistic, for R, Python or a spreadsheet.")),
     Format.JSON: (_("Data (JSON)"), _("The same in full precision, with how it was computed.")),
     Format.TEX: (_("Tables for LaTeX"), _("To be read into a paper.")),
-    Format.TXT: (_("Methods paragraph"), _("How the figures were computed, in words for a paper.")),
+    Format.TXT: (_("Methods paragraph"), _("How the numbers were computed, in words for a paper, short and long.")),
     Format.SVG: (_("Figures (SVG)"), _("Each figure as a file, sharp at every size.")),
     Format.PNG: (_("Figures (PNG)"), _("Each figure as a picture.")),
     Format.ZIP: (_("Archive of everything (ZIP)"), _("All of it with the ratings, from which it can be recomputed.")),

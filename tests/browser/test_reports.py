@@ -40,6 +40,9 @@ def test_a_report_is_followed_to_its_files_and_its_methods_are_copied(open_page,
     expect(button).to_have_text("Copied")
     copied = page.evaluate("navigator.clipboard.readText()")
     assert [line for line in copied.splitlines() if line.strip()] == [*SUMMARY["methods"], *SUMMARY["references"]]
+    page.locator("[data-copy=report-methods-short]").click()
+    expect(page.locator("[data-copy=report-methods-short]")).to_have_text("Copied")
+    assert page.evaluate("navigator.clipboard.readText()").strip() == SUMMARY["methods_short"]
     with page.expect_download() as download:
         page.get_by_role("link", name="report.zip").click()
     assert download.value.suggested_filename == f"grief-report-{report.pk}-report.zip"

@@ -17,6 +17,7 @@ from apps.studies.models import Study
 FILES = {"agreement.csv": b"value\n0.5\n", "report.zip": b"PK"}
 SUMMARY = {
     "rows": 12,
+    "methods_short": "In short, kappa [1].",
     "methods": ["Kappa was computed [1]."],
     "references": ["[1] Cohen 1968."],
     "undefined": [["no variation", 2]],

@@ -99,6 +99,7 @@ def test_a_report_is_built_with_its_files(rated, rosa, small_files):
     assert report.snapshot == Snapshot.objects.get()
     assert report.summary["rows"] > 0
     assert any("expert" in paragraph for paragraph in report.summary["methods"])
+    assert "expert" in report.summary["methods_short"]
 
 
 def test_files_lie_under_random_names_that_nobody_else_reads(rated, rosa, small_files):

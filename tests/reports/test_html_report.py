@@ -5,10 +5,12 @@ from html.parser import HTMLParser
 import pytest
 
 from apps.reliability.accounting import Account, RaterAccount, RaterUse
+from apps.reliability.matrix import Kind
 from apps.reliability.notes import Note
 from apps.reports.contents import ReportContent, ReportOptions
 from apps.reports.html_report import html_of
 from apps.reports.html_tables import GROUP_COLUMNS, Table, figure_tables
+from tests.reliability.conftest import make_table
 from tests.reports.made import content_of, file_tables, study_tables
 
 VOID = {"meta", "br", "link", "img", "input", "hr"}
@@ -129,10 +131,25 @@ def test_every_figure_stands_under_its_name(content):
     assert len(groups.rows) == 2
     statistics = {title: statistic for statistic, title in GROUP_COLUMNS}
     for cells in groups.rows:
-        dimension, group = cells[0].text.lower(), cells[1]
+        assert cells[1] == "Experts"
+        dimension, group = cells[0].text.lower(), "experts"
         for title, cell in zip(groups.columns[2:], cells[2:], strict=True):
             row = by_place[dimension, statistics[title], group, ""]
             assert cell.text == ("not defined" if row.value is None else f"{row.value:.2f}".replace("-", "\u2212"))
+
+
+def test_models_are_called_so_as_on_pages():
+    tables = [make_table({"gpt": [1, 2, 3], "claude": [1, 3, 3]}, kinds=dict.fromkeys(("gpt", "claude"), Kind.LLM))]
+    text = html_of(content_of(tables, resamples=0, options=ReportOptions(groups=("llms",))))
+    assert "llms" not in text.partition("The same again")[0]
+    assert "Shown are only kinds of raters: models." in text
+    assert ">Models<" in text
+
+
+def test_without_intervals_none_is_announced():
+    without, with_them = (list(figure_tables(content_of(study_tables(), resamples=n))) for n in (0, 50))
+    assert not any("95 %" in note for table in without for note in table.notes)
+    assert all(any("its 95 % interval" in note for note in table.notes) for table in with_them)
 
 
 def test_a_row_without_a_cell_for_each_column_is_refused():
@@ -179,7 +196,7 @@ def test_text_of_people_is_text():
 def test_a_narrowed_report_says_so():
     made = content_of(study_tables(), resamples=0, options=ReportOptions(parts=("groups",)))
     text = " ".join(read(made).text)
-    assert "Shown are only figures on: the raters of one kind among each other." in text
+    assert "Shown are only comparisons of: the raters of one kind among each other." in text
     assert "Quadratic weighted kappa, convention" not in text
 
 

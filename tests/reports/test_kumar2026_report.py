@@ -60,7 +60,7 @@ def test_the_published_study(kumar_folder, tmp_path):
             alphas += 1
     assert alphas == 21
 
-    scale = report(tmp_path / "scale", "--bootstrap", "0")
+    scale = report(tmp_path / "scale", "--bootstrap", "0", "--formats", "csv,txt")
     practical = scale["perceived-empathy", "practical", "kappa_quadratic", frozenset({"experts:median", "crowd"})]
     fluency = scale["empathetic-dialogues", "fluency", "kappa_quadratic", frozenset({"experts:median", "gemini"})]
     assert (practical["a"], practical["value"]) == ("experts:median", "0.413285")
@@ -71,3 +71,31 @@ def test_the_published_study(kumar_folder, tmp_path):
     assert frozenset({"crowd"}) in crowd
     assert sum(any(name.startswith("crowd-without-") for name in who) for who in crowd) == 116
     assert len(crowd) == 117
+
+    check_methods((tmp_path / "scale" / "methods.txt").read_text())
+
+
+def check_methods(text: str) -> None:
+    """Each sentence is true of what was published."""
+    short, _, long = text.partition("Long form")
+    assert 120 <= len(short.split()) - 2 <= 180
+    words = " ".join(long.split())
+    assert "200 conversations were rated by 3 experts, " in short
+    assert "claude, gemini, gpt" in " ".join(short.split())
+    for sentence in (
+        "In 3 blocks the raters were 3 experts, 1 imported aggregate of crowd workers (crowd) and 3 language models",
+        "self-reports (one rater in the data) on 9 scales of Perceived Empathy",
+        "These are 200 different conversations, since blocks share some: Lend an Ear and Lend an Ear, single "
+        "annotators share 50.",
+        "Source of the conversations: Kumar et al. 2026, doi:10.1038/s42256-025-01169-6;",
+        "All ratings were imported. Their recorded sources: claude, “Claude”;",
+        "expert1, expert2 and expert3, as the conversations;",
+        "Models are named as in the data [add version, prompt and date of the models].",
+        "A rater of imported self-reports may stand for several people [say for how many].",
+        "Where crowd workers are single raters, the crowd's value of an item is the mean of its workers",
+        "Elsewhere the crowd is one imported aggregate (crowd), compared as imported.",
+        "it is then Lin's concordance correlation coefficient [",
+    ):
+        assert sentence in words
+    for claim in ("figure", "given in Accord", "simulated", "annotator ", "second ratings"):
+        assert claim not in words.replace("single annotator", "")

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from apps.measures.scale import Level
-from apps.reliability.matrix import TableKey
+from apps.reliability.matrix import Kind, TableKey
 from apps.reports.contents import ReportOptions, Stars
 from apps.reports.latex import escape, number, tables_tex
 from tests.reliability.conftest import make_table
@@ -69,11 +69,42 @@ def test_a_kappa_has_its_value_its_stars_and_its_n():
     [row] = [
         one for one in content.rows if (one.statistic, one.a, one.b) == ("kappa_quadratic", "experts:median", "gpt")
     ]
-    cell = re.findall(r"Warmth & .*& (.*?) \\\\", tables_tex(content))[0]
+    cell, below = re.findall(r"Warmth & .*& (.*?) \\\\\n\\nopagebreak & .* & (.*?) \\\\", tables_tex(content))[0]
     value, stars, n = re.fullmatch(r"([\d.]+)(?:\$\^\{(\*+)\}\$)? \((\d+)\)", cell).groups()
     assert (value, int(n)) == (f"{row.value:.2f}", row.n_items)
     assert row.p_adjusted is not None
     assert len(stars or "") == sum(row.p_adjusted < level for level in (0.05, 0.01, 0.001))
+    assert row.ci_low is not None
+    assert below == rf"{{\footnotesize {number(row.ci_low)} to {number(row.ci_high)}}}"
+
+
+def test_without_intervals_no_row_is_kept_for_them():
+    tex = tables_tex(content_of(study_tables(), resamples=0))
+    check(tex)
+    assert "nopagebreak" not in tex
+    assert "95 " not in tex
+    assert "in brackets the number of conversations that both rated." in tex
+    with_them = tables_tex(content_of(study_tables()))
+    assert with_them.count("and below it the 95 \\% interval.") == 2
+
+
+@pytest.mark.parametrize("tables", [study_tables(), file_tables({"a": [1, 2, 3], "b": [1, 3, 3]})])
+def test_each_caption_of_kappa_names_its_convention(tables):
+    tex = tables_tex(content_of(tables, of_study=bool(tables[0].key.block), resamples=0))
+    captions = [one for one in re.findall(r"\\caption\{(.*?)\}\\label", tex) if "kappa" in one]
+    assert len(captions) == 2
+    assert "convention “scale”" in captions[0]
+    assert "convention “observed”" in captions[1]
+
+
+def test_groups_are_called_as_on_pages():
+    kinds = {"gpt": Kind.LLM, "claude": Kind.LLM, "w1": Kind.CROWD, "w2": Kind.CROWD, "e1": Kind.EXPERT}
+    tables = [make_table({name: [1, 2, 3, 4] for name in [*kinds, "e2"]}, kinds=kinds)]
+    tex = tables_tex(content_of(tables, resamples=0))
+    check(tex)
+    assert "llms" not in tex
+    assert re.search(r"& Models & ", tex)
+    assert "& Crowd mean & " in tex
 
 
 @pytest.mark.parametrize(

@@ -18,14 +18,18 @@ from apps.reliability.accounting import (
 from apps.reliability.matrix import Kind, TableKey
 from apps.reliability.selection import DataSelection
 from apps.reports.contents import ReportContent, ReportOptions, Stars
-from apps.reports.methods import methods_paragraphs, methods_text
+from apps.reports.methods import methods_of, methods_text
 from tests.reliability.conftest import make_table
 from tests.reports.made import KINDS, OBSERVED, content_of, file_tables, study_tables
 
 
 def said(content: ReportContent) -> str:
-    paragraphs, _references = methods_paragraphs(content)
-    return "\n".join(paragraphs)
+    """The long form."""
+    return "\n".join(methods_of(content).long)
+
+
+def used(name: str, kind: str, **facts) -> RaterAccount:
+    return RaterAccount(name, kind, RaterUse.USED, **facts)
 
 
 def with_account(**changes) -> ReportContent:
@@ -89,8 +93,8 @@ def test_without_weighted_kappa_no_convention_is_told():
 @pytest.mark.parametrize(
     ("parts", "present", "absent"),
     [
-        (("pairs",), "Agreement between two sides", "among each other"),
-        (("groups",), "of the raters of one kind among each other", "between two sides"),
+        (("pairs",), "Agreement between two sides", "with each other"),
+        (("groups",), "of the raters of one kind with each other", "between two sides"),
     ],
 )
 def test_only_the_chosen_parts_are_told(parts, present, absent):
@@ -114,31 +118,32 @@ def test_a_file_without_kinds():
         or "on one ordinal scale of 5 points from 1 to 5" in text
     )
     assert "it does not say of what kind the raters are" in text
-    assert "Agreement of all raters among each other" in text
+    assert "Agreement of all raters with each other" in text
     for claim in ("conversation", "expert", "model", "finished", "no part"):
         assert claim not in text
 
 
 def test_nominal_scales():
     tables = [make_table({"e1": [1, 2, 1, 2], "e2": [1, 2, 2, 2]}, kinds=KINDS, level=Level.NOMINAL)]
-    text = said(content_of(tables, resamples=0))
+    methods = methods_of(content_of(tables, resamples=0))
+    text = "\n".join(methods.long)
     assert "nominal scale of 5 points" in text
-    assert "not defined for nominal scales (" in text
+    for form in (methods.short, text):
+        assert "unweighted kappa" in form
+        assert "Krippendorff's alpha (nominal)" in form
+        # What has no value for names of categories is not said to describe anything.
+        for claim in ("quadratic", "Spearman", "Weighted kappa", "alpha (interval)", "Lin's"):
+            assert claim not in form
 
 
-def test_what_is_undefined_is_counted_by_reason():
+def test_what_is_undefined_is_counted_in_the_report_and_not_in_the_paper():
     content = content_of(study_tables(), resamples=0)
+    assert any(row.value is None for row in content.rows)
     text = said(content)
-    undefined = [row for row in content.rows if row.value is None]
-    assert f"{len(undefined):,} of {len(content.rows):,} figures are undefined" in text
-    for reason in {row.reason for row in undefined}:
-        count = sum(row.reason == reason for row in undefined)
-        assert f"{reason} ({count:,})" in text
-
-
-def test_where_everything_is_defined_it_says_so():
-    content = content_of(study_tables(), resamples=0, options=ReportOptions(statistics=("mae",)))
-    assert f"All {len(content.rows)} figures are defined." in said(content)
+    assert "Statistics that are undefined are left out of averages." in text
+    assert "figure" not in text
+    defined = said(content_of(study_tables(), resamples=0, options=ReportOptions(statistics=("mae",))))
+    assert "undefined" not in defined
 
 
 def test_exclusions_are_told_with_their_reasons():
@@ -175,8 +180,9 @@ def test_a_selection_of_conversations_is_told():
 
 
 def test_simulated_ratings_are_called_so():
-    text = said(with_account(raters=(RaterAccount("e1", "expert", RaterUse.USED, is_simulated=True),)))
+    text = said(with_account(raters=(used("e1", "expert", is_simulated=True),)))
     assert "The ratings of e1 are simulated." in text
+    assert "recruited" not in text
 
 
 @pytest.mark.parametrize(
@@ -203,7 +209,8 @@ def test_values_of_groups_are_explained_only_where_they_occur():
 def test_software_and_data_are_named():
     content = content_of(study_tables(), resamples=0)
     text = said(content)
-    assert "Computed with Accord 0.1.0, Python 3.11.7 and numpy 2.4.6" in text
+    licence = "(free software, GPL-3.0-or-later) [add where it can be had]"
+    assert f"Computed with Accord 0.1.0 {licence}, Python 3.11.7 and numpy 2.4.6." in text
     assert content.agreement.data_hash in text
     assert "recompute" not in text
     with_archive = replace(content, options=ReportOptions(formats=("csv", "zip")))
@@ -212,10 +219,9 @@ def test_software_and_data_are_named():
 
 def test_each_reference_is_cited_and_each_citation_listed():
     for content in (content_of(study_tables()), content_of(study_tables(), options=OBSERVED)):
-        paragraphs, references = methods_paragraphs(content)
-        cited = {
-            int(number) for group in re.findall(r"\[([\d, ]+)\]", " ".join(paragraphs)) for number in group.split(",")
-        }
+        methods = methods_of(content)
+        references, text = methods.references, " ".join((methods.short, *methods.long))
+        cited = {int(number) for group in re.findall(r"\[([\d, ]+)\]", text) for number in group.split(",")}
         assert cited == set(range(1, len(references) + 1))
         assert len(set(references)) == len(references)
 
@@ -223,6 +229,8 @@ def test_each_reference_is_cited_and_each_citation_listed():
 def test_the_text_is_wrapped_and_ends_with_the_references():
     text = methods_text(content_of(study_tables()))
     assert max(len(line) for line in text.splitlines()) <= 96
+    assert text.startswith("Short form\n\n7 conversations were rated by ")
+    assert text.count("\n\nLong form\n\n7 conversations (of 8) of the dataset Old letters") == 1
     assert "\n\nReferences\n[1] Someone (2020). On care.\n[2] Cohen" in text
 
 
@@ -230,7 +238,7 @@ def test_a_report_without_rows_claims_nothing():
     text = said(content_of([], resamples=50))
     assert "No agreement could be described." in text
     assert "bootstrap" not in text
-    assert "defined" not in text
+    assert "undefined" not in text
 
 
 def test_a_key_without_ratings_is_not_counted():
@@ -242,3 +250,159 @@ def test_a_key_without_ratings_is_not_counted():
     text = said(content_of(tables, resamples=0, options=ReportOptions(framework="care")))
     assert "35 ratings" in text
     assert "Letters2" not in text
+
+
+# --- Where the ratings come from ----------------------------------------------------------------------------------
+
+IMPORTED, GIVEN, ASKED = ("import",), ("screen",), ("model",)
+
+
+def test_ratings_given_in_accord_are_told_from_imported_ones():
+    text = said(
+        with_account(
+            raters=(
+                used("e1", "expert", origins=GIVEN),
+                used("e2", "expert", origins=("import", "screen")),
+                used("e3", "expert", origins=IMPORTED, source="paper.csv"),
+                used("gpt", "llm", origins=ASKED),
+                used("crowd", "crowd", is_aggregate=True, origins=IMPORTED, source="Somebody (2021)"),
+            )
+        )
+    )
+    assert "The ratings of 1 expert were given in Accord." in text
+    assert "The ratings of 1 expert were partly given in Accord and partly imported." in text
+    assert "The ratings of 1 language model (gpt) were given by models that Accord asked." in text
+    assert "ratings of 1 expert and 1 imported aggregate of crowd workers (crowd) were imported." in text
+    assert "Their recorded sources: e3, “paper.csv”; crowd, “Somebody (2021)”." in text
+    assert "Models are named as in the data" not in text
+    assert "[Add how the people who rated were recruited, instructed and paid.]" in text
+
+
+def test_all_of_one_origin_are_told_at_once():
+    imported = with_account(raters=(used("e1", "expert", origins=IMPORTED), used("gpt", "llm", origins=IMPORTED)))
+    assert "All ratings were imported." in said(imported)
+    assert "ratings, imported from elsewhere)" in methods_of(imported).short
+    assert "Models are named as in the data [add version, prompt and date of the models]." in said(imported)
+    given = with_account(raters=(used("e1", "expert", origins=GIVEN),))
+    assert "All ratings were given in Accord." in said(given)
+    assert "import" not in methods_of(given).short.replace("imported aggregate", "")
+
+
+def test_an_origin_that_nobody_recorded_is_asked_for():
+    text = said(with_account(raters=(used("e1", "expert"),)))
+    assert "All ratings were of an origin that is not recorded [say where they come from]." in text
+    assert "[Say where the ratings come from.]" in said(with_account())
+
+
+def test_the_source_of_the_conversations_is_named_or_asked_for():
+    content = content_of(study_tables(["warmth"]), resamples=0)
+    assert "Source of the dataset Old letters: [add it]." in said(content)
+    [scale] = content.scales
+    known = replace(scale, block=replace(scale.block, source="Archive of letters", licence="CC BY 4.0"))
+    text = said(replace(content, scales=(known,)))
+    assert "Source of the dataset Old letters: Archive of letters; licence: CC BY 4.0." in text
+
+
+def test_the_study_is_described_in_its_own_words():
+    content = content_of(study_tables(["warmth"]), resamples=0, description="Letters\nby mourners.")
+    assert said(content).startswith("The study's own description: “Letters by mourners.” 7 conversations")
+    assert "description" not in said(content_of(study_tables(["warmth"]), resamples=0))
+
+
+def test_self_reports_are_no_number_of_persons():
+    tables = [make_table({"self": [1, 2, 3], "e1": [1, 2, 2]}, kinds={"self": Kind.SELF, "e1": Kind.EXPERT})]
+    account = Account(raters=(used("self", "self", origins=IMPORTED), used("e1", "expert", origins=IMPORTED)))
+    text = said(content_of(tables, resamples=0, account=account))
+    assert "rated by 1 expert and self-reports (one rater in the data) on" in text
+    assert "A rater of imported self-reports may stand for several people [say for how many]." in text
+
+
+# --- Blocks -------------------------------------------------------------------------------------------------------
+
+
+def in_block(block: str, n_items: int, start: int = 0):
+    columns = {name: [1 + (place + shift) % 5 for place in range(n_items)] for shift, name in enumerate(("e1", "e2"))}
+    made = make_table(columns, kinds=KINDS, key=TableKey(block, "care", "warmth"))
+    return replace(made, items=tuple(f"c{start + place}" for place in range(n_items)))
+
+
+def test_blocks_of_one_design_are_told_together_and_shared_conversations_once():
+    content = content_of([in_block("one", 4), in_block("two", 6, start=2)], resamples=0)
+    text = said(content)
+    assert text.startswith(
+        "In 2 blocks the raters were 2 experts: One, 4 conversations on 1 scale of Care Scales, version 2 [1], "
+        "8 ratings; Two, 6 conversations on 1 scale of Care Scales, version 2 [1], 12 ratings. Each scale is an "
+        "ordinal scale of 5 points from 1 to 5."
+    )
+    assert "These are 8 different conversations, since blocks share some: One and Two share 2." in text
+    short = methods_of(content).short
+    assert short.startswith("8 conversations were rated by 2 experts on 1 scale of Care Scales [1] (20 ratings).")
+    assert "not every rater" not in short
+
+
+def test_blocks_that_share_nothing_are_said_to():
+    text = said(content_of([in_block("one", 4), in_block("two", 6, start=4)], resamples=0))
+    assert "These are 10 different conversations; no two blocks share one." in text
+    assert "different conversations" not in said(content_of([in_block("one", 4)], resamples=0))
+
+
+# --- Sides and tests ----------------------------------------------------------------------------------------------
+
+
+def test_the_crowd_is_told_as_it_is():
+    imported = said(content_of(study_tables(), resamples=0))
+    assert "The crowd is one imported aggregate (crowd), compared as imported." in imported
+    assert "mean of its workers" not in imported
+    workers = {f"w{number}": Kind.CROWD for number in range(3)}
+    apart = make_table({name: [1, 2, 3] for name in workers}, kinds=workers, key=TableKey("workers", "care", "warmth"))
+    both = said(content_of([*study_tables(["warmth"]), apart], resamples=0))
+    assert "Where crowd workers are single raters, the crowd's value of an item is the mean of its workers" in both
+    assert "Elsewhere the crowd is one imported aggregate (crowd), compared as imported." in both
+
+
+def test_lin_is_cited_where_values_lie_between_points():
+    assert "Lin's concordance correlation coefficient [" in said(content_of(study_tables()))
+    assert "Lin's" not in said(content_of(study_tables(), options=OBSERVED))
+    pair = {"gpt": [1, 2, 4], "claude": [1, 3, 4]}
+    on_points = [make_table(pair, kinds={"gpt": Kind.LLM, "claude": Kind.LLM})]
+    text = said(content_of(on_points, resamples=0))
+    assert "quadratic weighted kappa" in text
+    assert "Lin's" not in text
+
+
+def test_tests_of_rank_correlations_are_described_where_there_are_some():
+    text = said(content_of(study_tables(), resamples=0))
+    assert "Student's t distribution with n - 2 degrees of freedom" in text
+    assert "Kendall's tau-b is tested against 0" in text
+    assert "adjusted by the false discovery rate procedure of Benjamini and Hochberg [" in text
+    assert "within each family of tests: one statistic in one framework of one block" in text
+    only_kappa = said(content_of(study_tables(), resamples=0, options=ReportOptions(statistics=("kappa_quadratic",))))
+    assert "Student" not in only_kappa
+    assert "Kendall" not in only_kappa
+
+
+# --- The short form -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (lambda: content_of(study_tables()), (90, 180)),
+        (lambda: content_of(study_tables(), options=OBSERVED, resamples=0), (80, 180)),
+        (lambda: content_of(file_tables({"a": [1, 2, 3], "b": [1, 3, 3]}), of_study=False), (40, 180)),
+    ],
+)
+def test_the_short_form_is_short(content, words):
+    low, high = words
+    assert low <= len(methods_of(content()).short.split()) <= high
+
+
+def test_the_short_form_claims_no_more_than_the_long_one():
+    short = methods_of(content_of(study_tables(), resamples=0)).short
+    assert "No intervals were computed." in short
+    assert "bootstrap" not in short
+    assert "compared with the experts' median" in short
+    file = methods_of(content_of(file_tables({"a": [1, 2, 3], "b": [1, 3, 3]}), of_study=False, resamples=0)).short
+    assert file.startswith("3 items were rated by 2 raters on one scale (6 ratings). [Say who the raters are")
+    assert "expert" not in file
+    assert methods_of(content_of([])).short == "No agreement could be described."

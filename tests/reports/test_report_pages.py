@@ -368,6 +368,7 @@ def test_a_built_report_says_what_it_holds(report, sign_in, rosa):
         "agreement.csv",
         "One row for each statistic",
         *hashes,
+        "In short, kappa [1].",
         "Kappa was computed [1].",
         f"python manage.py recompute grief-report-{report.pk}-report.zip",
         report.snapshot.data_hash,

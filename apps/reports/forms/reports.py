@@ -76,7 +76,7 @@ class ReportForm(forms.Form):
     )
     block = forms.ChoiceField(label=_("Block"), required=False)
     framework = forms.ChoiceField(label=_("Framework"), required=False)
-    parts = forms.MultipleChoiceField(label=_("Kinds of figures"), choices=list(PARTS.items()), widget=_ticks())
+    parts = forms.MultipleChoiceField(label=_("Kinds of comparisons"), choices=list(PARTS.items()), widget=_ticks())
     groups = forms.MultipleChoiceField(label=_("Kinds of raters"), required=False, widget=_ticks())
     raters = forms.MultipleChoiceField(label=_("Raters"), required=False, widget=_ticks())
     with_excluded = forms.BooleanField(label=_("Ratings that are excluded take part all the same"), required=False)

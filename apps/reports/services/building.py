@@ -25,7 +25,7 @@ from apps.reliability.models import Snapshot
 from apps.reliability.services.snapshots import NothingRatedError, take_snapshot
 from apps.reports.building import BuiltFile, build_files, count_files
 from apps.reports.contents import ReportContent
-from apps.reports.methods import methods_paragraphs
+from apps.reports.methods import methods_of
 from apps.reports.models import StoredReport, StoredReportFile
 from apps.reports.plans import ReportPlan
 from apps.reports.services.contents import content_of_snapshot
@@ -141,17 +141,18 @@ def _keep(
 def summary_of(content: ReportContent) -> dict[str, Any]:
     """What the page says of the report without its files.
 
-    `methods`, `references`: paragraphs for a paper. `rows`: how many figures. `undefined`: how many of them have no
-    value, by reason. `notes`: how many are easily misread.
+    `methods_short`, `methods`, `references`: paragraphs for a paper. `rows`: how many statistics. `undefined`: how
+    many of them have no value, by reason. `notes`: how many are easily misread.
     """
     undefined: dict[str, int] = {}
     for row in content.rows:
         if row.value is None:
             undefined[row.reason] = undefined.get(row.reason, 0) + 1
-    methods, references = methods_paragraphs(content)
+    methods = methods_of(content)
     return {
-        "methods": methods,
-        "references": [f"[{number}] {text}" for number, text in enumerate(references, start=1)],
+        "methods_short": methods.short,
+        "methods": list(methods.long),
+        "references": [f"[{number}] {text}" for number, text in enumerate(methods.references, start=1)],
         "rows": len(content.rows),
         "undefined": sorted(undefined.items(), key=lambda entry: (-entry[1], entry[0])),
         "notes": len(content.notes),

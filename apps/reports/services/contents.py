@@ -40,6 +40,7 @@ def content_of_snapshot(snapshot: Snapshot, options: ReportOptions) -> ReportCon
         versions=snapshot.versions,
         command=study_command(study.slug, agreement.settings, options, snapshot.chosen, Comparisons()),
         data=bytes(snapshot.data),
+        description=study.description,
     )
 
 
@@ -76,4 +77,5 @@ def content_of_study(
         versions=versions(),
         command=study_command(study.slug, settings, options, selection, comparisons),
         data=data,
+        description=study.description,
     )

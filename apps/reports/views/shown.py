@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from apps.reports.contents import Format, Part
+from apps.reports.figures.words import group_label
 from apps.reports.models import StoredReport, StoredReportFile
 from apps.reports.plans import ReportPlan
 from apps.reports.words import CONVENTIONS, FORMATS, PARTS, STARS
@@ -63,9 +64,9 @@ class ShownReport:
         if options.framework:
             yield _("Only the framework"), options.framework
         if options.groups:
-            yield _("Only among"), ", ".join(options.groups)
+            yield _("Only among"), ", ".join(group_label(group) for group in options.groups)
         if options.raters:
-            yield _("Only figures of"), ", ".join(options.raters)
+            yield _("Only comparisons with"), ", ".join(options.raters)
         for name, values in selection.metadata:
             shown = ", ".join(value or _("no value") for value in values)
             yield _("Only conversations with"), f"{name}: {shown}"
@@ -80,16 +81,16 @@ class ShownReport:
         undefined = summary.get("undefined", [])
         if total := sum(n for _reason, n in undefined):
             text = ngettext(
-                "%(n)s of %(rows)s figures is not defined, and has its reason in its place: %(reasons)s.",
-                "%(n)s of %(rows)s figures are not defined, and have their reason in their place: %(reasons)s.",
+                "%(n)s of %(rows)s statistics is not defined, and has its reason in its place: %(reasons)s.",
+                "%(n)s of %(rows)s statistics are not defined, and have their reason in their place: %(reasons)s.",
                 total,
             )
             reasons = ", ".join(f"{reason} ({n:,})" for reason, n in undefined)
             found.append(text % {"n": f"{total:,}", "rows": f"{summary['rows']:,}", "reasons": reasons})
         if notes := summary.get("notes", 0):
             text = ngettext(
-                "%(n)d figure is easily misread; a note in the report says why.",
-                "%(n)d figures are easily misread; notes in the report say why.",
+                "%(n)d number is easily misread; a note in the report says why.",
+                "%(n)d numbers are easily misread; notes in the report say why.",
                 notes,
             )
             found.append(text % {"n": notes})
@@ -98,7 +99,7 @@ class ShownReport:
         if not self.plan.resamples:
             found.append(_("There are no intervals: no resamples were asked for."))
         if "rows" in summary and not summary["rows"]:
-            found.append(_("No figure is left by what was chosen."))
+            found.append(_("No statistic is left by what was chosen."))
         return found
 
     @cached_property
