@@ -15,7 +15,6 @@ from typing import Any, BinaryIO
 
 from openpyxl import Workbook
 from openpyxl.cell import WriteOnlyCell
-from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
 from openpyxl.styles import Font
 from openpyxl.utils import get_column_letter
 
@@ -43,6 +42,8 @@ from apps.reports.wording import (
     undefined_text,
 )
 
+# What XML has no place for; openpyxl itself lets the last two through, and nothing opens the workbook then.
+UNWRITABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 MAX_ROWS = 1_048_576
 MAX_TEXT = 32_767
 FIGURE = "0.000"
@@ -143,7 +144,7 @@ def _filled(cell: Any, value: Any) -> Any:
 
 def _clean(text: str) -> str:
     """Without characters that no workbook can hold, and no longer than a cell."""
-    return str(ILLEGAL_CHARACTERS_RE.sub("\ufffd", text))[:MAX_TEXT]
+    return UNWRITABLE.sub("\ufffd", text)[:MAX_TEXT]
 
 
 def _sheets(content: ReportContent) -> Iterator[Sheet]:
@@ -174,7 +175,7 @@ def _about(content: ReportContent) -> Sheet:
         ("p-values", adjustment_text()),
         ("stars", STARS[content.options.stars]),
         ("undefined", f"{undefined_text(content.rows)} Their cells are empty, the reason stands in its column."),
-        ("shown", filter_text(content.options) or "Every statistic that was computed."),
+        ("shown", filter_text(content.options) or "Every figure that was computed."),
         ("seed", content.settings.seed),
         ("resamples", content.settings.resamples),
         ("hash of the data", content.agreement.data_hash),

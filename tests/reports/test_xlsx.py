@@ -129,7 +129,7 @@ def test_about_says_in_words_how_it_was_computed(content, workbook):
     assert about["hash of the data"] == content.agreement.data_hash
     assert about["the same again"] == content.command
     assert "values between points" in about["undefined"]
-    assert about["shown"] == "Every statistic that was computed."
+    assert about["shown"] == "Every figure that was computed."
 
 
 def test_scales_have_a_row_for_each_point_with_its_words(workbook):
@@ -202,9 +202,11 @@ def test_negative_points_are_numbers():
 
 
 def test_control_characters_and_long_texts_do_not_break_it():
-    made = content_of(file_tables({"a\x07b": [1, 2], "c" * 40_000: [1, 3]}), of_study=False, resamples=0)
+    columns = {"a\x07b": [1, 2], "c" * 40_000: [1, 3], "d\ufffee\uffff": [1, 2]}
+    made = content_of(file_tables(columns), of_study=False, resamples=0, title="f\uffff")
     names = {row["rater"] for row in rows_of(opened(made)["Raters"])}
-    assert names == {"a\ufffdb", "c" * 32_767}
+    assert names == {"a\ufffdb", "c" * 32_767, "d\ufffde\ufffd"}
+    assert opened(made).properties.title == "f\ufffd"
 
 
 def test_the_same_report_gives_the_same_bytes(content):
