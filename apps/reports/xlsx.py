@@ -175,7 +175,7 @@ def _about(content: ReportContent) -> Sheet:
         ("p-values", adjustment_text()),
         ("stars", STARS[content.options.stars]),
         ("undefined", f"{undefined_text(content.rows)} Their cells are empty, the reason stands in its column."),
-        ("shown", filter_text(content.options) or "Every figure that was computed."),
+        ("shown", filter_text(content.options) or "Every statistic that was computed."),
         ("seed", content.settings.seed),
         ("resamples", content.settings.resamples),
         ("hash of the data", content.agreement.data_hash),

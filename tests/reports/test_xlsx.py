@@ -129,7 +129,7 @@ def test_about_says_in_words_how_it_was_computed(content, workbook):
     assert about["hash of the data"] == content.agreement.data_hash
     assert about["the same again"] == content.command
     assert "values between points" in about["undefined"]
-    assert about["shown"] == "Every figure that was computed."
+    assert about["shown"] == "Every statistic that was computed."
 
 
 def test_scales_have_a_row_for_each_point_with_its_words(workbook):
