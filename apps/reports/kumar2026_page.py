@@ -5,7 +5,9 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from statistics import median
+from typing import Any
 
 from apps.annotation.kumar2026 import EXPERTS
 from apps.reliability.agreement import AgreementRow
@@ -13,6 +15,7 @@ from apps.reliability.benchmarks import (
     BenchmarkSide,
     Estimate,
     ExpertPair,
+    FrameworkBenchmark,
     GroupAlpha,
     ScaleBenchmark,
     frameworks_of,
@@ -49,20 +52,42 @@ class Here:
 
 
 def figures(published: Published, here: Here) -> list[Figure]:
-    """Each of the paper's figures as published and as found here, in that order, scales in one order."""
+    """Each of the paper's figures as published and as found here, in that order; scales in one order on one axis."""
     first = published_benchmarks(published)
-    order = {one.key: place for place, one in enumerate(first)}
+    order = [one.key for one in first]
     kept = [rater for rater in here.raters if rater.name in SHOWN]
-    second = [one for one in scale_benchmarks(here.rows, kept) if one.key in order]
-    second.sort(key=lambda one: order[one.key])
-    alphas = [one for one in group_alphas(here.rows) if one.key in order and one.group in ("experts", "llms")]
+    found = {one.key: one for one in scale_benchmarks(here.rows, kept)}
+    second = [found[key] for key in order]
     return [
-        _named(benchmark_figure(first, here.labels, PAPER), "benchmark-published", "As published"),
-        _named(benchmark_figure(second, here.labels, PAPER), "benchmark-here", "Here"),
-        _named(framework_figure(frameworks_of(first), here.labels, PAPER), "frameworks-published", "As published"),
-        _named(framework_figure(frameworks_of(second), here.labels, PAPER), "frameworks-here", "Here"),
-        _named(alpha_figure(published_alphas(), here.labels, PAPER), "alphas-published", "As published"),
-        _named(alpha_figure(alphas, here.labels, PAPER), "alphas-here", "Here"),
+        *_pair("benchmark", benchmark_figure, first, second, here),
+        *_pair("frameworks", framework_figure, frameworks_of(first), _frameworks_like(first, second), here),
+        *_alpha_pair(here, second),
+    ]
+
+
+def _pair(name: str, draw: Callable[..., Figure], first: Any, second: Any, here: Here) -> list[Figure]:
+    return [
+        _named(draw(first, here.labels, PAPER, beside=second), f"{name}-published", "As published"),
+        _named(draw(second, here.labels, PAPER, beside=first), f"{name}-here", "Here"),
+    ]
+
+
+def _frameworks_like(first: Sequence[ScaleBenchmark], second: Sequence[ScaleBenchmark]) -> list[FrameworkBenchmark]:
+    """Of the second, in the order of the first."""
+    found = {one.framework: one for one in frameworks_of(second)}
+    return [found[one.framework] for one in frameworks_of(first)]
+
+
+def _alpha_pair(here: Here, benchmarks: Sequence[ScaleBenchmark]) -> list[Figure]:
+    first = published_alphas()
+    keys = {one.key for one in first}
+    second = [one for one in group_alphas(here.rows) if one.key in keys and one.group in ("experts", "llms")]
+    experts = {one.key: one.estimate.value or 0.0 for one in first if one.kind is Kind.EXPERT}
+    order = sorted(experts, key=lambda key: -experts[key])
+    draw = partial(alpha_figure, order=order, labels=here.labels, palette=PAPER)
+    return [
+        _named(draw(first, beside=second), "alphas-published", "As published"),
+        _named(draw(second, beside=first, benchmarks=benchmarks), "alphas-here", "Here"),
     ]
 
 
@@ -229,35 +254,23 @@ imports and computes it. It is written by a command, from their public data; no 
 
 `python manage.py verify_kumar2026 DIR` shows that all 126 published kappas, with their tests, and all 42 published
 alphas come out to the last printed digit when they are computed as they were then. What stands under "here" is computed
-as Accord does by default. Where the two differ, the last section says why.
+as Accord does by default. Where the two differ, the section before the tables says why. Two pictures side by side have
+one axis and one order of scales.
 
 ## Expert agreement is the benchmark
-Each scale with the range of its three pairs of experts, and the agreement of the others with the experts' median.
+Each scale with the range of its three pairs of experts, and the agreement of the others with the experts' median. The
+open circle under "here" is each expert with the median of the other two: what the others compare with like for like.
 
 | As published | Here |
 |---|---|
 | ![Benchmark as published]({images}/benchmark-published.svg) | ![Benchmark here]({images}/benchmark-here.svg) |
 
 ## The same by framework
-Medians over the scales of a framework.
+Means over the scales of a framework.
 
 | As published | Here |
 |---|---|
 | ![Frameworks as published]({images}/frameworks-published.svg) | ![Frameworks here]({images}/frameworks-here.svg) |
-
-## Weighted kappa of every published pair
-Published / here. \\*\\*\\* p < 0.001, \\*\\* p < 0.01, \\* p < 0.05, by the p of each test on its own, as published.
-
-{kappas}
-
-## Alpha among experts and among models
-Krippendorff's interval alpha. Published figures have no interval; here it is the 95 % item bootstrap.
-
-{alphas}
-
-| As published | Here |
-|---|---|
-| ![Alphas as published]({images}/alphas-published.svg) | ![Alphas here]({images}/alphas-here.svg) |
 
 ## Why figures differ
 - **Two conventions of weighted kappa.** Published: the categories are the values that the two raters happened to use,
@@ -275,6 +288,24 @@ Krippendorff's interval alpha. Published figures have no interval; here it is th
 - **Intervals.** The published intervals of alpha came from resampling that drops repeated items, which makes them 0.78
   to 0.87 of the proper width; they are not drawn. Those here resample items with all their raters, with replacement.
   The published table has Fisher intervals of Spearman's correlation only; `verify_kumar2026` reproduces them.
-- **The benchmark itself.** A median of three experts is steadier than one expert, so agreement with it is not quite the
-  same measure as agreement of two experts. That holds for both columns.
+- **The benchmark itself.** A median of three experts is steadier than one expert, so agreement with it is easier than
+  agreement of two experts. Here each expert also stands with the median of the other two, and the models are counted
+  against that. It was not published, and cannot be had from the published figures.
+- **Stars.** On this page they are by the p of each test on its own, as published. On the agreement page and in reports
+  they are by p adjusted for all comparisons of one framework (Benjamini and Hochberg), so there can be fewer of them;
+  the p of each test stands beside the adjusted one in the files.
+
+## Weighted kappa of every published pair
+Published / here. \\*\\*\\* p < 0.001, \\*\\* p < 0.01, \\* p < 0.05, by the p of each test on its own, as published.
+
+{kappas}
+
+## Alpha among experts and among models
+Krippendorff's interval alpha. Published figures have no interval; here it is the 95 % item bootstrap.
+
+{alphas}
+
+| As published | Here |
+|---|---|
+| ![Alphas as published]({images}/alphas-published.svg) | ![Alphas here]({images}/alphas-here.svg) |
 """

@@ -26,13 +26,18 @@ def alpha_figure(
     threshold: float = DEFAULT_THRESHOLD,
     statistic: str = DEFAULT_GROUP_STATISTIC,
     name: str = "alphas",
+    beside: Sequence[GroupAlpha] = (),
+    order: Sequence[TableKey] = (),
 ) -> Figure:
     """Each scale with a symbol and an interval for each group. Scales by the experts' figure, highest first.
 
     benchmarks: how the members of groups agree with the experts, which the summary needs to say where a group is of one
-    mind and not of the experts'.
+    mind and not of the experts'. beside: what another picture shows, with which this one shares its axis. order: of
+    scales, in place of that by the experts.
     """
     scales = _by_scale(alphas)
+    if order:
+        scales = {key: scales[key] for key in order if key in scales}
     kinds = {one.group: one.kind for one in alphas}
     groups = sorted(kinds, key=list(words.GROUPS).index)
     title = words.statistic_title(statistic)
@@ -40,11 +45,14 @@ def alpha_figure(
         axis=title,
         rows=tuple(_row(key, found, labels, groups) for key, found in scales.items()),
         series=tuple((words.group_label(group), symbol_of(kinds[group])) for group in groups),
+        beside=tuple(_row(key, found, labels, groups) for key, found in _by_scale(beside).items()),
     )
     defined = [one.estimate for one in alphas if one.estimate.value is not None]
     items = f"{words.range_of_counts(one.n_items for one in defined)} to a figure"
     sure = words.how_sure(any(one.ci_low is not None for one in defined), items, bool(defined))
-    by_experts = any(one.group == EXPERTS and one.estimate.value is not None for one in alphas) and len(scales) > 1
+    by_experts = (
+        any(one.group == EXPERTS and one.estimate.value is not None for one in alphas) and len(scales) > 1 and not order
+    )
     together = kinds.keys() == {ALL_RATERS}
     return Figure(
         name=name,
@@ -143,8 +151,8 @@ def _apart_sentence(
     """The widest gaps by name."""
     widest = sorted(places, key=lambda place: place[2] - place[0])[:MOST_NAMED]
     named = [
-        f"{_name(key, labels)} ({words.number(own)} among themselves, {words.number(low)} to {words.number(high)} with "
-        "the experts)"
+        f"{_name(key, labels)} ({words.number_beside(own, threshold)} among themselves, {words.number(low)} to "
+        f"{words.number_beside(high, threshold)} with the experts)"
         for own, low, high, key in widest
     ]
     more = f", and {len(places) - len(widest)} more" if len(places) > len(widest) else ""

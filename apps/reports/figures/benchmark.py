@@ -49,10 +49,12 @@ def benchmark_figure(
     statistic: str = DEFAULT_STATISTIC,
     convention: str = "",
     name: str = "benchmark",
+    beside: Sequence[ScaleBenchmark] = (),
 ) -> Figure:
     """Every scale with the range of its expert pairs and each side's agreement with the experts' median.
 
-    Scales come in the order given: `scale_benchmarks` puts the highest agreement of experts first.
+    Scales come in the order given: `scale_benchmarks` puts the most agreement of experts first. beside: what another
+    picture shows, with which this one shares its axis.
     """
     series = _series([side for one in benchmarks for side in one.sides], labels)
     direction = direction_of(statistic)
@@ -63,6 +65,7 @@ def benchmark_figure(
         band=PAIRS_LEGEND,
         others=OTHERS_LEGEND,
         threshold=threshold_for(threshold, direction),
+        beside=tuple(_scale_row(one, labels) for one in beside),
     )
     alone = len(benchmarks) == 1
     where = f"on {labels.scale(benchmarks[0].key)}" if alone else "by scale"
@@ -90,6 +93,7 @@ def framework_figure(
     statistic: str = DEFAULT_STATISTIC,
     convention: str = "",
     name: str = "frameworks",
+    beside: Sequence[FrameworkBenchmark] = (),
 ) -> Figure:
     """The same by framework: means over its scales, with what was undefined and left out."""
     series = _series([side for one in benchmarks for side in one.sides], labels)
@@ -101,6 +105,7 @@ def framework_figure(
         band="Experts: mean of the median pairs, from that of the lowest to that of the highest",
         others="Each expert with the median of the others: the same means",
         threshold=threshold_for(threshold, direction),
+        beside=tuple(_framework_row(one, labels) for one in beside),
     )
     return Figure(
         name=name,

@@ -55,7 +55,7 @@ class ChartRow:
 @dataclass(frozen=True, slots=True)
 class RowsChart:
     """series: name and symbol of every side, in the order of the legend. band, others: what the ranges of experts and
-    their marks are. threshold: where a line is drawn, or None."""
+    their marks are. threshold: where a line is drawn, or None. beside: rows of another picture on the same axis."""
 
     axis: str
     rows: tuple[ChartRow, ...]
@@ -63,12 +63,13 @@ class RowsChart:
     band: str = ""
     others: str = ""
     threshold: float | None = None
+    beside: tuple[ChartRow, ...] = ()
 
     @property
     def domain(self) -> tuple[float, float]:
         """From a round number at or below the lowest figure, 0 at most, to a round one at or above the highest, 1 at
         least."""
-        values = [value for row in self.rows for value in _values_of(row)]
+        values = [value for row in (*self.rows, *self.beside) for value in _values_of(row)]
         low, high = min([0.0, *values]), max([1.0, *values])
         step = 0.2 if high - low <= 2.4 else 1.0
         return _floor(low, step), -_floor(-high, step)

@@ -102,6 +102,7 @@ class TestOfOneMindAndNotOfTheExperts:
             "weighted kappa) on 1 scale: Empathy (0.80 among themselves, 0.16 to 0.20 with the experts)."
         )
         assert "while none of them" in self.summary(0.6, 0.16, 0.2)
+        assert "(0.80 among themselves, 0.16 to 0.596 with" in self.summary(0.8, 0.16, 0.596)
 
     @pytest.mark.parametrize(
         ("alpha", "gemini", "gpt"), [(0.59, 0.1, 0.2), (0.8, 0.6, 0.2), (0.8, None, 0.2), (None, 0.1, 0.2)]
