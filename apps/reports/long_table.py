@@ -219,19 +219,22 @@ def write_items(tables: Iterable[RatingTable], blocks: Iterable[BlockAccount], o
     text = io.TextIOWrapper(out, encoding="utf-8", newline="", write_through=True)
     writer = row_writer(text)
     writer.writerow(ITEM_COLUMNS)
-    for (block, dimension), (items, counts) in ratings_per_item(tables).items():
+    per_item = ratings_per_item(tables)
+    for (block, dimension), (items, counts) in per_item.items():
         for item, count in zip(items, counts.tolist(), strict=True):
             used, why = ("true", "") if count else ("false", ItemUse.NOBODY.value)
             writer.writerow((safe(block), safe(dimension), safe(item), "main", "true", count, used, why))
+    with_tables = {block for block, _dimension in per_item}
     for one in blocks:
-        writer.writerows(_items_beside(one))
+        writer.writerows(_items_beside(one, has_tables=one.block in with_tables))
     text.detach()
 
 
-def _items_beside(block: BlockAccount) -> Iterator[tuple[str, ...]]:
-    """How many ratings such an item has is not told: they are those of its main item, or of no figure."""
+def _items_beside(block: BlockAccount, *, has_tables: bool) -> Iterator[tuple[str, ...]]:
+    """How many ratings such an item has is not told: they are those of its main item, or of no figure. Items that
+    nobody rated stand in the tables of their block, where it has any."""
     for group in block.beside:
-        if group.use is not ItemUse.NOBODY:
+        if group.use is not ItemUse.NOBODY or not has_tables:
             end = "true" if group.use is ItemUse.REPEAT else "false", group.use.value
             for item in group.items:
                 yield safe(block.block), "", safe(item), ROLES[group.use], "false", "", *end

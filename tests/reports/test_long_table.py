@@ -180,3 +180,16 @@ def test_items_that_cannot_be_read_are_one_sentence(data, sentence):
 def test_nominal_scales_and_kinds_come_back():
     table = make_table({"a": [1, 2], "b": [2, 2]}, level=Level.NOMINAL, kinds={"a": Kind.REFERENCE, "b": Kind.BASELINE})
     assert hashes(again(table)) == [table_hash(table)]
+
+
+def test_a_block_without_a_rating_lists_its_items_once():
+    unrated = ItemsAccount.of(ItemUse.NOBODY, ["i1", "i2"])
+    rated = ItemsAccount.of(ItemUse.NOBODY, ["i007"])
+    blocks = (BlockAccount("letters", 8, 7, (rated,)), BlockAccount("idle", 2, 0, (unrated,)))
+    rows = list(csv.DictReader(io.StringIO(items_of(*study_tables(["warmth"]), blocks=blocks).decode(), newline="")))
+    assert sum(row["item"] == "i007" for row in rows) == 1
+    idle = [row for row in rows if row["block"] == "idle"]
+    assert [(row["item"], row["in_tables"], row["used"], row["reason"]) for row in idle] == [
+        ("i1", "false", "false", "no rating of it takes part"),
+        ("i2", "false", "false", "no rating of it takes part"),
+    ]
