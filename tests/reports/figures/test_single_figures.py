@@ -1,10 +1,16 @@
 import pytest
+from django.core.management import call_command
 
 from apps.measures.scale import Level, Scale
+from apps.reliability.agreement import Settings, analyse
 from apps.reliability.matrix import Kind, RaterKey, RatingTable
+from apps.reliability.services.labelling import labels_of as words_of
+from apps.reliability.services.loading import load_tables
 from apps.reports.figures import single_figures as limits
+from apps.reports.figures.labels import FigureLabels
 from apps.reports.figures.palettes import PAPER
 from apps.reports.figures.single_figures import Chosen, single_figures
+from apps.studies.models import Study
 from tests.reports.figures.conftest import CAST, KEY, check, drawn_values, labels_of, make_table, row, study_rows
 
 COLUMNS = {"expert1": [1, 2, 3, 4], "expert2": [1, 2, 3, 5], "expert3": [2, 2, 3, 4], "crowd": [1.5, 2, 2, 4]}
@@ -126,3 +132,29 @@ def test_many_raters_of_a_file_are_one_distribution():
 @pytest.mark.parametrize("tables", [[], [make_table({"expert1": [None, None]}, CAST[:1])]])
 def test_nothing_rated_has_no_figures(tables):
     assert single_figures([], tables, labels_of(CAST), Chosen()).figures == ()
+
+
+@pytest.mark.public_data
+@pytest.mark.django_db
+def test_the_published_study(kumar_folder):
+    """27 tables, six of them of a crowd alone; 124 raters, 116 of them crowd workers."""
+    call_command("load_frameworks", verbosity=0)
+    call_command("import_kumar2026", str(kumar_folder), verbosity=0)
+    study = Study.objects.get(slug="kumar-2026")
+    tables = list(load_tables(study=study))
+    raters = sorted({rater for table in tables for rater in table.raters}, key=lambda one: one.order)
+    rows = analyse(tables, Settings(resamples=0)).rows
+    found = single_figures(rows, tables, FigureLabels.of(words_of(study).scales(), raters), Chosen())
+    kinds = [name.partition("-")[0] for name in names(found)]
+    assert {kind: kinds.count(kind) for kind in kinds} == {
+        "distribution": 27,
+        "raters": 21,
+        "confusion": 72,
+        "rater": 8,
+    }
+    assert len(set(names(found))) == 128
+    assert found.left_out == (
+        "Profiles of 116 crowd workers: a crowd is shown as a group, not worker by worker.",
+        "Matrices, point by point, of 18 pairs: values between points.",
+        "Matrices, point by point, of 3 pairs: no shared items.",
+    )
