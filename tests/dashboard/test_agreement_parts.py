@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from apps.dashboard.agreement.cells import Flip, cell_of
 from apps.dashboard.agreement.heat_map import heat_map
 from apps.dashboard.agreement.query import Query
 from apps.dashboard.agreement.rater_parts import RaterRows, Sort, listed_raters, rater_lines
@@ -20,6 +21,7 @@ from apps.dashboard.agreement.scale_parts import (
 from apps.measures.pairs import Convention
 from apps.measures.scale import Level
 from apps.reliability.agreement import Settings, analyse
+from apps.reliability.benchmarks import Estimate
 from apps.reliability.confusions import confusion_of
 from apps.reliability.labels import (
     BlockLabel,
@@ -342,3 +344,11 @@ def test_raters_are_sorted_with_the_undefined_last():
     assert names(Sort.REST, lowest_first=True)[0] == "expert3"
     assert names(Sort.EXPERTS)[:2] == ["gpt", "claude"]
     assert names(Sort.EXPERTS, lowest_first=True)[:2] == ["claude", "gpt"]
+
+
+@pytest.mark.parametrize(("p_here", "p_there", "flips"), [(0.01, 0.2, [Flip.NOT_SIGNIFICANT]), (0.01, None, [])])
+def test_a_test_that_does_not_exist_makes_no_conclusion(p_here, p_there, flips):
+    """Full agreement has a variance of 0 on observed values, so no test: it is not called insignificant there."""
+    here, there = (Estimate(1.0, 1.0, 1.0, p, p, 8, "") for p in (p_here, p_there))
+    cell = cell_of(here, there, statistic="kappa_quadratic", threshold=0.6)
+    assert list(cell.other.flips if cell.other else ()) == flips

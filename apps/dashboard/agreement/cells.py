@@ -117,7 +117,8 @@ def _flips(here: Estimate, there: Estimate, threshold: float | None) -> tuple[Fl
             return ()
         return (Flip.UNDEFINED if there.value is None else Flip.DEFINED,)
     flips = []
-    if _is_significant(here) != _is_significant(there):
+    # A test that does not exist says nothing: full agreement has none where its variance is 0.
+    if here.p_adjusted is not None and there.p_adjusted is not None and _is_significant(here) != _is_significant(there):
         flips.append(Flip.SIGNIFICANT if _is_significant(there) else Flip.NOT_SIGNIFICANT)
     if threshold is not None and (here.value >= threshold) != (there.value >= threshold):
         flips.append(Flip.REACHES if there.value >= threshold else Flip.BELOW)
