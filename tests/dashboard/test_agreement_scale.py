@@ -11,6 +11,7 @@ from django.utils.html import escape
 
 from apps.annotation.models import Rating, RatingEvent
 from apps.dashboard.services import agreement as standings
+from apps.frameworks.models import Framework
 from apps.measures.scale import Scale
 from apps.reliability.confusions import confusion_of
 from apps.reliability.models import Snapshot
@@ -18,7 +19,7 @@ from apps.reliability.selection import DataSelection
 from apps.reliability.services.loading import load_tables
 from apps.reliability.services.reading import SnapshotView
 from apps.reliability.services.snapshots import request_snapshot
-from apps.studies.models import Item, RaterKind
+from apps.studies.models import Assignment, AssignmentState, Item, RaterKind
 from apps.studies.services.exclusions import exclude
 from apps.studies.services.people import join_as_rater, leave_as_rater
 from tests.dashboard.agreement_world import add, compute, rate
@@ -165,6 +166,22 @@ def test_a_scale_without_a_rating_says_so(warm, client):
 # --- What it shows ----------------------------------------------------------------------------------------------------
 
 
+SOURCE = "the raters saw that of their source"
+
+
+def test_words_that_no_rater_saw_are_not_said_to_be_theirs(warm_computed, client):
+    assert f"The wording of this study’s framework; {SOURCE}." in client.get(PAGE).text
+    Framework.objects.filter(slug="warmth-scales").update(is_builtin=True)
+    assert f"Accord’s wording; {SOURCE}." in client.get(PAGE).text
+    assert "as raters saw it" not in client.get(PAGE).text
+    rater = warm_computed.raters.get(name="expert1")
+    item = Item.objects.filter(block__study=warm_computed).first()
+    Assignment.objects.create(rater=rater, item=item, position=0, state=AssignmentState.SUBMITTED)
+    page = client.get(PAGE).text
+    assert SOURCE not in page
+    assert "The scale as raters saw it" in page
+
+
 def test_the_scale_stands_as_raters_saw_it(warm_computed, client):
     scale = warm_computed.blocks.get().frameworks.get().dimensions.get(slug="scale_1")
     scale.points.filter(value=1).update(label="not <at> all")
@@ -289,7 +306,7 @@ def test_htmx_gets_the_details_alone_and_the_page_works_without(warm_computed, c
         ("a=w1&b=w9", "No matrix of w1 and w9: no shared items."),
         ("among=nobody", "among “nobody” is not known here"),
         ("convention=new", "convention “new” is not known here"),
-        ("page=x", "page “x” is not known here"),
+        ("page=x", "page “x” cannot be, and was left out; expected a whole number from 1 on"),
         ("among=crowd&page=999", "Disputed conversations"),
     ],
 )

@@ -3,10 +3,12 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from django.db.models import Exists, OuterRef
+
 from apps.frameworks.models import Dimension
 from apps.reliability.labels import ScaleLabel
 from apps.reliability.matrix import TableKey
-from apps.studies.models import Exclusion, Item, ItemRole, Rater, Study
+from apps.studies.models import Assignment, AssignmentState, Exclusion, Item, ItemRole, Rater, Study
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,10 @@ def excluded_raters(study: Study) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class ScaleText:
-    """A scale as raters saw it. points: (value, label) in the order of the scale; examples: (point, text)."""
+    """A scale in the words of its framework. points: (value, label) in the order of the scale; examples: (point, text).
+
+    is_builtin: the words are Accord's.
+    """
 
     label: str
     framework: str
@@ -64,6 +69,19 @@ class ScaleText:
     guideline: str
     points: tuple[tuple[str, str], ...]
     examples: tuple[tuple[str, str], ...]
+    is_builtin: bool = False
+
+
+def is_rated_on_screen(study: Study, block: str) -> bool:
+    """Whether somebody rated the block on screens of Accord, and so saw its words for the scales.
+
+    Imported ratings belong to no assignment. Simulated raters count: they have no other source.
+    """
+    handed_in = Assignment.objects.filter(
+        item__block__study=OuterRef("pk"), item__block__slug=block, state=AssignmentState.SUBMITTED
+    )
+    simulated = Rater.objects.filter(study=OuterRef("pk"), is_simulated=True)
+    return Study.objects.filter(Exists(handed_in) | Exists(simulated), pk=study.pk).exists()
 
 
 def text_of_dimension(dimension: Dimension) -> ScaleText:
@@ -77,6 +95,7 @@ def text_of_dimension(dimension: Dimension) -> ScaleText:
         guideline=dimension.guideline,
         points=tuple((point.value_text, point.label) for point in dimension.points.all()),
         examples=tuple(dimension.labelled_examples()),
+        is_builtin=framework.is_builtin,
     )
 
 

@@ -30,6 +30,7 @@ from apps.dashboard.services.agreement_subjects import (
     NamedItem,
     ScaleText,
     dimension_of,
+    is_rated_on_screen,
     items_named,
     text_of_dimension,
     text_of_label,
@@ -75,6 +76,8 @@ def scale(request: PersonRequest, slug: str, block_slug: str, framework_slug: st
     only_details = bool(request.htmx) and request.htmx.target == DETAILS
     figures = _figures(asked, key, only_details=only_details)
     context = {**asked.context(), "key": key, "text": _text(asked, key, dimension), **figures}
+    if not only_details:
+        context["is_rated_here"] = is_rated_on_screen(study, key.block)
     return render_page_or_partial(request, PAGE, context, partial=DETAILS if only_details else "scale")
 
 
