@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from apps.dashboard.agreement.cells import Flip
-from apps.dashboard.agreement.query import Fault, Query, Trouble
+from apps.dashboard.agreement.query import Expected, Fault, Query, Trouble
 from apps.measures.pairs import Convention
 from apps.reliability.labels import Labels
 from apps.studies.selection import FACTOR, LANGUAGE, META
@@ -56,6 +56,11 @@ CONVENTION_FLAGS: dict[str, str | Promise] = {
     Convention.SCALE: gettext_lazy("declared"),
     Convention.OBSERVED: gettext_lazy("observed"),
 }
+# The test that goes with a convention (measures.kappa).
+TESTS: dict[str, str | Promise] = {
+    Convention.SCALE: gettext_lazy("test under kappa = 0"),
+    Convention.OBSERVED: gettext_lazy("published test"),
+}
 PARAMETERS: dict[str, str | Promise] = {
     "block": gettext_lazy("Block"),
     "framework": gettext_lazy("Framework"),
@@ -78,6 +83,10 @@ FIGURES: dict[str, str | Promise] = {
     "benchmark": gettext_lazy("Picture by scale"),
     "frameworks": gettext_lazy("Picture by framework"),
     "alphas": gettext_lazy("Picture of groups"),
+}
+NUMBERS: dict[str, str | Promise] = {
+    Expected.SHARE: gettext_lazy("a number from 0 to 1"),
+    Expected.COUNT: gettext_lazy("a whole number from 1 on"),
 }
 SHOWN_EXPECTED = 12
 
@@ -141,6 +150,9 @@ def sentences_of(faults: Iterable[Fault]) -> list[str]:
 
 
 def _sentence(fault: Fault) -> str:
+    if len(fault.expected) == 1 and isinstance(fault.expected[0], Expected):
+        facts = {"name": fault.parameter, "given": fault.given, "expected": NUMBERS[fault.expected[0]]}
+        return _("%(name)s “%(given)s” cannot be, and was left out; expected %(expected)s.") % facts
     expected = ", ".join(one or _("(empty)") for one in fault.expected[:SHOWN_EXPECTED])
     if len(fault.expected) > SHOWN_EXPECTED:
         expected = f"{expected} …"

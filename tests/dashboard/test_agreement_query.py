@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.dashboard.agreement.query import GROUPS, Fault, Offer, Pairs, Query, Trouble, parse
+from apps.dashboard.agreement.query import GROUPS, Expected, Fault, Offer, Pairs, Query, Trouble, parse
 from apps.measures.pairs import PAIR_STATISTICS, Convention
 from apps.reliability.selection import DataSelection
 
@@ -32,6 +32,7 @@ def queries(draw):
         raters=tuple(sorted(draw(st.lists(st.sampled_from(sorted(OFFER.raters)), unique=True)))),
         selection=DataSelection.of(metadata, with_excluded=draw(st.booleans())),
         repeats=draw(st.booleans()),
+        stars=draw(st.booleans()),
         convention=draw(st.sampled_from(Convention)),
         statistic=draw(st.sampled_from(PAIR_STATISTICS)),
         threshold=draw(st.integers(0, 10_000).map(lambda number: number / 10_000)),
@@ -61,14 +62,25 @@ def test_whatever_is_asked_leads_to_a_view_with_an_address_of_its_own(pairs):
     assert parse(query.pairs(), OFFER) == (query, ())
 
 
+AS_USUAL = {("convention", "scale"), ("repeats", "0"), ("excluded", "0"), ("stars", "1")}
+
+
 @given(st.lists(st.tuples(NAMES, st.text(min_size=1))))
 def test_nothing_that_is_asked_is_passed_over_in_silence(pairs):
     """Every parameter is either followed or named."""
     query, faults = parse(pairs, OFFER)
     followed = {name for name, _value in query.pairs()} | {"block", "pairs", "page"}
     assert {name for name, _value in pairs} <= followed | {fault.parameter for fault in faults} | {
-        name for name, value in pairs if (name, value) in {("convention", "scale"), ("repeats", "0"), ("excluded", "0")}
+        name for name, value in pairs if (name, value) in AS_USUAL
     }
+
+
+def test_stars_can_be_switched_off_and_on_again():
+    query, faults = parse([("stars", "0")], OFFER)
+    assert (query, faults) == (Query(stars=False), ())
+    assert query.encoded() == "stars=0"
+    assert query.but(stars=True).encoded() == ""
+    assert query.filters() == []
 
 
 def test_the_usual_view_has_the_plain_address():
@@ -85,11 +97,12 @@ def test_the_usual_view_has_the_plain_address():
         (("group", "expert"), GROUPS),
         (("convention", "published"), ("scale", "observed")),
         (("statistic", "alpha"), PAIR_STATISTICS),
-        (("threshold", "0,6"), ("0 … 1",)),
-        (("threshold", "1.5"), ("0 … 1",)),
-        (("threshold", "nan"), ("0 … 1",)),
-        (("page", "0"), ("1, 2, 3 …",)),
+        (("threshold", "0,6"), (Expected.SHARE,)),
+        (("threshold", "1.5"), (Expected.SHARE,)),
+        (("threshold", "nan"), (Expected.SHARE,)),
+        (("page", "0"), (Expected.COUNT,)),
         (("repeats", "yes"), ("1", "0")),
+        (("stars", "no"), ("1", "0")),
         (("meta.topic", "joy"), ("grief", "work", "")),
         (("pairs", "every"), ("benchmark", "all")),
     ],

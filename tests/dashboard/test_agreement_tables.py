@@ -5,8 +5,9 @@ import pytest
 from apps.dashboard.agreement.cells import Flip, at_two_decimals, average_of, cell_of, shade_of, stars_of
 from apps.dashboard.agreement.choosing import Choice
 from apps.dashboard.agreement.query import Query
-from apps.dashboard.agreement.tables import SCALES_ON_A_PAGE, pages_of_frameworks
-from apps.reliability.benchmarks import Estimate
+from apps.dashboard.agreement.tables import SCALES_ON_A_PAGE, ExpertRange, benchmark_table, pages_of_frameworks
+from apps.dashboard.templatetags.agreement import pair_range
+from apps.reliability.benchmarks import NO_EXPERTS_MEDIAN, BenchmarkSide, Estimate, ScaleBenchmark
 from apps.reliability.matrix import Kind, RaterKey, TableKey
 
 RATERS = [
@@ -65,6 +66,52 @@ def test_what_is_no_agreement_is_not_shaded():
 def test_another_conclusion_is_told(here, there, flips):
     found = other(here, there)
     assert (found.value, found.flips) == (there.value, flips)
+
+
+def test_a_test_that_ends_otherwise_on_the_same_kappa_is_told_from_another_kappa():
+    same = other(estimate(0.3, 0.04), estimate(0.3 + 1e-12, 0.06))
+    assert (same.is_test_only, same.flips) == (True, (Flip.NOT_SIGNIFICANT,))
+    assert other(estimate(0.3, 0.06), estimate(0.3, 0.04)).flips == (Flip.SIGNIFICANT,)
+    assert not other(estimate(0.301, 0.04), estimate(0.299, 0.06)).is_test_only
+    assert not other(estimate(None), estimate(0.3, 0.04)).is_test_only
+
+
+@pytest.mark.parametrize(
+    ("low", "p_adjusted", "is_at_odds"),
+    [(-0.07, 0.03, True), (0.0, 0.03, True), (0.01, 0.03, False), (-0.07, 0.3, False), (None, 0.03, False)],
+)
+def test_stars_at_odds_with_their_interval_are_told(low, p_adjusted, is_at_odds):
+    here = Estimate(0.23, low, None if low is None else 0.5, p_adjusted, p_adjusted, 50, "")
+    assert cell_of(here, None, statistic="kappa_quadratic", threshold=0.6).is_at_odds is is_at_odds
+
+
+def test_who_is_compared_on_no_scale_shown_is_no_column():
+    shown, elsewhere = TableKey("main", "a", "s1"), TableKey("more", "b", "s1")
+
+    def benchmark(key: TableKey, **sides: Estimate) -> ScaleBenchmark:
+        them = tuple(BenchmarkSide(name, Kind.LLM, found) for name, found in sides.items())
+        return ScaleBenchmark(key, (), None, None, None, 0, them, "experts:median")
+
+    alone = Estimate(None, None, None, None, None, 0, NO_EXPERTS_MEDIAN)
+    found = benchmark_table(
+        [
+            benchmark(shown, gpt=estimate(0.4), lone=alone, still=estimate(None)),
+            benchmark(elsewhere, claude=estimate(0.5)),
+        ],
+        [],
+        order=[shown],
+        statistic="kappa_quadratic",
+        threshold=0.6,
+    )
+    assert [column.name for column in found.columns] == ["gpt", "still"]
+    assert [column.name for column in found.left_out] == ["claude", "lone"]
+    [[row]] = [section.rows for section in found.sections]
+    assert [cell.estimate.value for cell in row.cells] == [0.4, None]
+
+
+@pytest.mark.parametrize(("low", "shown"), [(0.51, "0.51–0.62"), (-0.07, "−0.07 to 0.62")])
+def test_a_range_of_pairs_has_a_dash_where_no_minus_stands(low, shown):
+    assert pair_range(ExpertRange(low, 0.56, 0.62, 3, 0, "", 3)) == shown
 
 
 def test_another_value_is_told_where_two_decimals_differ():

@@ -8,6 +8,8 @@ from apps.reliability.benchmarks import Estimate
 SIGNIFICANT = 0.05
 STARS = ((0.001, "***"), (0.01, "**"), (SIGNIFICANT, "*"))
 STEPS = 5
+# Two conventions reach one kappa by different sums.
+NOISE = 1e-9
 # Where 1 is full agreement; the others are distances, or have a sign that means something else.
 SHADED = frozenset(
     {
@@ -39,11 +41,15 @@ class Flip(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Other:
-    """What the other convention gives where that differs. `flips`: in what the conclusion would be another one."""
+    """What the other convention gives where that differs. `flips`: in what the conclusion would be another one.
+
+    is_test_only: the value is the same, and only the test that goes with the convention ends otherwise.
+    """
 
     value: float | None
     reason: str
     flips: tuple[Flip, ...]
+    is_test_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +60,12 @@ class Cell:
     stars: str
     shade: int
     other: Other | None
+
+    @property
+    def is_at_odds(self) -> bool:
+        """Whether the test calls the figure other than 0, and its interval holds 0 all the same."""
+        low, high = self.estimate.ci_low, self.estimate.ci_high
+        return bool(self.stars) and low is not None and high is not None and low <= 0 <= high
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +119,13 @@ def _difference(here: Estimate, there: Estimate, threshold: float | None) -> Oth
         and there.value is not None
         and at_two_decimals(here.value) == at_two_decimals(there.value)
     )
-    return None if same and not flips else Other(there.value, there.reason, flips)
+    return None if same and not flips else Other(there.value, there.reason, flips, _is_of_test(here, there, flips))
+
+
+def _is_of_test(here: Estimate, there: Estimate, flips: tuple[Flip, ...]) -> bool:
+    if here.value is None or there.value is None or not flips:
+        return False
+    return abs(here.value - there.value) < NOISE and set(flips) <= {Flip.SIGNIFICANT, Flip.NOT_SIGNIFICANT}
 
 
 def _flips(here: Estimate, there: Estimate, threshold: float | None) -> tuple[Flip, ...]:

@@ -19,9 +19,9 @@ from apps.studies.selection import FACTOR, LANGUAGE, META
 DEFAULT_STATISTIC = "kappa_quadratic"
 DEFAULT_THRESHOLD = 0.6
 GROUPS = tuple(GROUP_NAMES.values())
-SINGLE = ("block", "framework", "repeats", "excluded", "convention", "statistic", "threshold", "pairs", "page")
+SINGLE = ("block", "framework", "repeats", "excluded", "convention", "statistic", "threshold", "stars", "pairs", "page")
 SEVERAL = ("group", "rater")
-FLAGS = {"": False, "0": False, "1": True}
+FLAGS = {"0": False, "1": True}
 _THRESHOLD = re.compile(r"(0|1|0?\.\d{1,4}|1\.0{1,4})")
 _PAGE = re.compile(r"[1-9]\d{0,5}")
 
@@ -41,9 +41,16 @@ class Trouble(StrEnum):
     GIVEN_TWICE = "given twice"
 
 
+class Expected(StrEnum):
+    """What a number has to be."""
+
+    SHARE = "a number from 0 to 1"
+    COUNT = "a whole number from 1 on"
+
+
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One parameter that could not be followed. `expected`: what would have been right, the first of it."""
+    """One parameter that could not be followed. `expected`: what would have been right, or the `Expected` of it."""
 
     parameter: str
     given: str
@@ -74,7 +81,7 @@ class Query:
     """One view of a study's agreement.
 
     `selection` chooses among the ratings, so a snapshot belongs to it; the rest chooses among its figures. groups, in
-    the order of GROUPS, and raters, sorted: empty for all.
+    the order of GROUPS, and raters, sorted: empty for all. stars: whether figures carry those of their test.
     """
 
     block: str = ""
@@ -86,6 +93,7 @@ class Query:
     convention: Convention = Convention.SCALE
     statistic: str = DEFAULT_STATISTIC
     threshold: float = DEFAULT_THRESHOLD
+    stars: bool = True
     columns: Pairs = Pairs.BENCHMARK
     page: int = 1
 
@@ -98,6 +106,7 @@ class Query:
             ("convention", self.convention.value if self.convention is not usual.convention else ""),
             ("statistic", self.statistic if self.statistic != usual.statistic else ""),
             ("threshold", f"{self.threshold:g}" if self.threshold != usual.threshold else ""),
+            ("stars", "" if self.stars else "0"),
             ("pairs", self.columns.value if self.columns is not usual.columns else ""),
             ("page", str(self.page) if self.page > 1 else ""),
         ]
@@ -138,7 +147,7 @@ class Query:
 
     def filters(self) -> list[tuple[str, str]]:
         """What is chosen, as parameters; not how it is shown."""
-        shown = {"page", "pairs", "statistic", "convention", "threshold"}
+        shown = {"page", "pairs", "statistic", "convention", "threshold", "stars"}
         return [(name, value) for name, value in self.pairs() if name not in shown]
 
     def cleared(self) -> Self:
@@ -175,9 +184,10 @@ class _Reader:
             repeats=self._flag("repeats"),
             convention=Convention(self._one_of("convention", list(Convention)) or Convention.SCALE),
             statistic=self._one_of("statistic", PAIR_STATISTICS) or DEFAULT_STATISTIC,
-            threshold=self._number("threshold", _THRESHOLD, "0 … 1", DEFAULT_THRESHOLD),
+            threshold=self._number("threshold", _THRESHOLD, Expected.SHARE, DEFAULT_THRESHOLD),
+            stars=self._flag("stars", usual=True),
             columns=Pairs(self._one_of("pairs", list(Pairs)) or Pairs.BENCHMARK),
-            page=int(self._number("page", _PAGE, "1, 2, 3 …", 1)),
+            page=int(self._number("page", _PAGE, Expected.COUNT, 1)),
         )
         for name in self._given:
             if name not in (*SINGLE, *SEVERAL) and name not in self._offer.traits:
@@ -206,13 +216,13 @@ class _Reader:
             self._refuse(name, value, known)
         return tuple(value for value in known if value in values)
 
-    def _flag(self, name: str) -> bool:
+    def _flag(self, name: str, *, usual: bool = False) -> bool:
         value = self._single(name)
-        if value not in FLAGS:
+        if value and value not in FLAGS:
             self._refuse(name, value, ("1", "0"))
-        return FLAGS.get(value, False)
+        return FLAGS.get(value, usual)
 
-    def _number(self, name: str, pattern: re.Pattern[str], expected: str, usual: float) -> float:
+    def _number(self, name: str, pattern: re.Pattern[str], expected: Expected, usual: float) -> float:
         value = self._single(name)
         if not value:
             return usual
@@ -233,7 +243,7 @@ class _Reader:
         return chosen
 
     def _refuse(self, name: str, value: str, expected: Iterable[str]) -> None:
-        self.faults.append(Fault(name, value, Trouble.UNKNOWN_VALUE, tuple(str(one) for one in expected)))
+        self.faults.append(Fault(name, value, Trouble.UNKNOWN_VALUE, tuple(expected)))
 
 
 def _is_trait(name: str) -> bool:

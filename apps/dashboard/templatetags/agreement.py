@@ -5,11 +5,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from django import template
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
+from django.utils.translation import pgettext
 
-from apps.dashboard.agreement.cells import SHADED, TESTED, Flip, at_two_decimals
+from apps.dashboard.agreement.cells import SHADED, TESTED, Flip, Other, at_two_decimals
 from apps.dashboard.agreement.choosing import group_of
 from apps.dashboard.agreement.query import Query
-from apps.dashboard.agreement.tables import Column
+from apps.dashboard.agreement.tables import Column, ExpertRange
 from apps.dashboard.agreement_words import (
     CONVENTION_FLAGS,
     CONVENTIONS,
@@ -18,6 +19,7 @@ from apps.dashboard.agreement_words import (
     FLIPS,
     GROUPS,
     STATISTICS,
+    TESTS,
     Words,
     trait_name,
 )
@@ -31,6 +33,21 @@ KINDS = {group: kind.value for kind, group in GROUP_NAMES.items()}
 @register.filter
 def two_decimals(value: float) -> str:
     return at_two_decimals(value)
+
+
+@register.filter
+def pair_range(experts: ExpertRange) -> str:
+    """The lowest to the highest pair; a dash, where no minus sign stands beside it."""
+    low, high = at_two_decimals(experts.low or 0.0), at_two_decimals(experts.high or 0.0)
+    if (experts.low or 0.0) < 0:
+        return pgettext("range of pairs", "%(low)s to %(high)s") % {"low": low, "high": high}
+    return f"{low}\N{EN DASH}{high}"
+
+
+@register.filter
+def test_flag(other: Other, convention: str) -> str:
+    """Of a figure whose value is the same in the other `convention`, and its test is not."""
+    return _("same kappa; %(test)s: %(words)s") % {"test": TESTS[convention], "words": flip_words(other.flips)}
 
 
 @register.filter

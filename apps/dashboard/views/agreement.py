@@ -17,6 +17,7 @@ from apps.accounts.access import PersonRequest
 from apps.common.htmx import render_page_or_partial
 from apps.common.services.heartbeats import WORKER_SILENT_AFTER
 from apps.common.tasks import start_job
+from apps.dashboard.agreement.attainment import attainments
 from apps.dashboard.agreement.choosing import Choice
 from apps.dashboard.agreement.figures import NAMES, figures_of
 from apps.dashboard.agreement.query import GROUPS, Fault, Pairs, Query, parse
@@ -32,6 +33,7 @@ from apps.dashboard.services.agreement import (
     standing_at_once,
     standing_of,
 )
+from apps.dashboard.views.agreement_basis import items_context, json_address
 from apps.dashboard.views.figure_files import TYPES, figure_file
 from apps.measures.pairs import PAIR_STATISTICS, Convention
 from apps.reliability.accounting import RaterUse
@@ -227,7 +229,9 @@ def _results_context(standing: Standing, query: Query) -> dict[str, Any]:
         "snapshot": standing.snapshot,
         "results": results,
         "figures": figures,
-        "n_items": sum(block.n_rated for block in account.blocks),
+        "attainments": attainments(results.benchmarks, view.keys()),
+        "json_address": json_address(standing.snapshot, query),
+        **items_context(view, query),
         "n_left_out": sum(rater.use is RaterUse.EXCLUDED for rater in account.raters),
         "n_single": account.n_single,
         "intervals": INTERVALS,
@@ -247,6 +251,7 @@ def _views(query: Query, results: Results) -> dict[str, Any]:
         "benchmark": query.but(columns=Pairs.BENCHMARK).encoded(),
         "all": query.but(columns=Pairs.ALL).encoded(),
         "repeats": query.but(repeats=not query.repeats).encoded(),
+        "stars": query.but(stars=not query.stars).encoded(),
         "previous": query.on_page(results.page - 1).encoded() if results.page > 1 else None,
         "next": query.on_page(results.page + 1).encoded() if results.page < len(results.page_names) else None,
     }

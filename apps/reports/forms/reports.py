@@ -198,6 +198,8 @@ def initial_from(query: QueryDict, choices: Choices) -> tuple[dict[str, Any], li
             initial["with_excluded"] = values[-1] == "1"
         elif name == "threshold":
             initial["threshold"] = values[-1]
+        elif name == "stars":
+            initial["stars"] = (Stars.NONE if values[-1] == "0" else Stars.ADJUSTED).value
         elif name in TAKEN_OVER or name in SEVERAL_TAKEN_OVER:
             field = TAKEN_OVER.get(name) or SEVERAL_TAKEN_OVER[name]
             good = [value for value in values if value in known[field]]
