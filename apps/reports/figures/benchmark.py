@@ -37,7 +37,7 @@ NO_PAIRS = "no pair of experts"
 EXPERT_COLUMNS = ("Experts: lowest", "Experts: median", "Experts: highest")
 OTHERS_COLUMN = "Each expert with the others"
 PAIRS_LEGEND = "Experts: median pair, each pair, range"
-OTHERS_LEGEND = "Each expert with the median of the others: median expert, each, range"
+OTHERS_LEGEND = "Each expert with the others: median, range"
 
 
 def benchmark_figure(
@@ -102,8 +102,8 @@ def framework_figure(
         axis=f"{words.statistic_title(statistic, convention)}{TERMS[direction].axis}, mean over the scales",
         rows=tuple(_framework_row(one, labels) for one in benchmarks),
         series=series,
-        band="Experts: mean of the median pairs, from that of the lowest to that of the highest",
-        others="Each expert with the median of the others: the same means",
+        band="Expert pairs: mean lowest, median, highest",
+        others="Each expert with the others: likewise",
         threshold=threshold_for(threshold, direction),
         beside=tuple(_framework_row(one, labels) for one in beside),
     )

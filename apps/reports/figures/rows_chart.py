@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from apps.reliability.matrix import Kind
 from apps.reports.figures import words
-from apps.reports.figures.canvas import LINES, MARKS, Canvas, Plane, Text
+from apps.reports.figures.canvas import LINES, Canvas, Plane, Text
 from apps.reports.figures.figure import Spec
 from apps.reports.figures.legend import MARGIN, Entry, draw_legend
 from apps.reports.figures.palettes import Layout, Palette
@@ -93,6 +93,19 @@ def undefined_remarks(undefined: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     return (f"Not defined: {'; '.join(parts)}",) if parts else ()
 
 
+@dataclass(frozen=True, slots=True)
+class _Room:
+    """Of a row: where it begins and ends, where its marks end, and how far its remarks reach to the right."""
+
+    top: float
+    bottom: float
+    marks_end: float
+    remarks_right: float
+
+    def bottom_at(self, x: float, left: float) -> float:
+        return self.marks_end if left < x <= self.remarks_right else self.bottom
+
+
 class RowsDrawing:
     """Draws a chart from top to bottom."""
 
@@ -116,7 +129,7 @@ class RowsDrawing:
         self.y += 0.9 * self.font
         for row in self.chart.rows:
             self._separator()
-            self._grid(*self._row(row))
+            self._grid(self._row(row))
         self._separator(strong=True)
         self.y += 0.9 * self.font
         self._tick_labels()
@@ -142,8 +155,8 @@ class RowsDrawing:
             entries.append(Entry(f"Threshold {words.number(self.chart.threshold)}", None, line="threshold"))
         return entries
 
-    def _row(self, row: ChartRow) -> tuple[float, float]:
-        """Says where the marks begin and end."""
+    def _row(self, row: ChartRow) -> "_Room":
+        """Says where the lines behind the row go."""
         start = self.y
         self.y += 0.5 * self.step
         if self.layout.narrow:
@@ -155,11 +168,12 @@ class RowsDrawing:
             self._others(row.others)
         for mark in row.marks:
             self._mark(mark)
-        self._remarks(row)
+        marks_end = self.y + 0.2 * self.step
+        remarks_right = self._remarks(row)
         self.y += 0.4 * self.step
         if not self.layout.narrow:
             self._label_beside(row, start)
-        return top, self.y
+        return _Room(top, self.y, marks_end, remarks_right)
 
     def _label_above(self, row: ChartRow) -> None:
         middle, room = self.y + 0.45 * self.font, self.layout.width - 2 * self.gutter
@@ -215,18 +229,16 @@ class RowsDrawing:
         self.canvas.symbol(self.plane, mark.value, middle, mark.symbol, self.layout.symbols * self.font, side=mark.name)
         self.y += 0.68 * self.step
 
-    def _remarks(self, row: ChartRow) -> None:
-        """Within their row, whose lines go on behind them; none strikes through a word."""
+    def _remarks(self, row: ChartRow) -> float:
+        """Within their row. Says how far they reach to the right."""
         left, size = self.plane.left + 0.3 * self.font, 0.92 * self.font
         room = self.layout.width - left - MARGIN
-        for remark in row.remarks:
-            for line in words.wrapped(remark, size, room):
-                width = min(words.text_width(line, size), room)
-                ground = (left, self.y, left + width, self.y + 1.2 * self.font)
-                self.canvas.rect(*ground, self.palette.ground, z=MARKS)
-                style = Text(size, self.palette.soft, limit=words.limit_of(line, room))
-                self.canvas.text(left, self.y + 0.6 * self.font, line, style)
-                self.y += 1.2 * self.font
+        lines = [line for remark in row.remarks for line in words.wrapped(remark, size, room)]
+        for line in lines:
+            style = Text(size, self.palette.soft, limit=words.limit_of(line, room))
+            self.canvas.text(left, self.y + 0.6 * self.font, line, style)
+            self.y += 1.2 * self.font
+        return max((left + min(words.text_width(line, size), room) for line in lines), default=self.plane.left)
 
     def _separator(self, *, strong: bool = False) -> None:
         left = 0 if self.layout.narrow or not strong else self.plane.left
@@ -239,19 +251,21 @@ class RowsDrawing:
                 self.plane.pixel(value), self.y, words.number(value, 1), self._text(soft=True, align="center")
             )
 
-    def _grid(self, top: float, bottom: float) -> None:
+    def _grid(self, room: "_Room") -> None:
+        """Through all of the row, but for lines that would strike through what is written in it."""
         for value in words.steps_between(self.plane.low, self.plane.high):
             colour = self.palette.edge if value == 0 else self.palette.hairline
+            bottom = room.bottom_at(self.plane.pixel(value), self.plane.left)
             self.canvas.upright(
-                self.plane, value, top, bottom, colour, width=(0.09 if value == 0 else 0.06) * self.font
+                self.plane, value, room.top, bottom, colour, width=(0.09 if value == 0 else 0.06) * self.font
             )
         if self.chart.threshold is not None:
             dash = [0.4 * self.font, 0.3 * self.font]
             self.canvas.upright(
                 self.plane,
                 self.chart.threshold,
-                top,
-                bottom,
+                room.top,
+                room.bottom_at(self.plane.pixel(self.chart.threshold), self.plane.left),
                 self.palette.ink,
                 width=0.1 * self.font,
                 dash=dash,

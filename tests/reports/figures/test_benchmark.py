@@ -354,7 +354,7 @@ class TestLikeWithLike:
             assert drawn_values(spec)["experts: each with the others"] == 0.6
             ticks = {datum["expert"]: datum["value"] for datum in data(spec, "rule") if "expert" in datum}
             assert ticks == {"expert1": 0.5, "expert2": 0.62, "expert3": 0.6}
-            assert "Each expert with the median of the others" in said(spec)
+            assert "Each expert with the others: median, range" in texts(spec)
         marks = [
             (layer["mark"]["fill"], datum["y"])
             for layer in figure.spec["layer"]
@@ -372,7 +372,7 @@ class TestLikeWithLike:
         assert "With two experts none of them can be compared with a median of the others" in figure.summary
         assert figure.rows[0][figure.columns.index("Each expert with the others")] == "fewer than three experts"
         assert "open circle" not in figure.caption
-        assert "Each expert with the median" not in said(figure.spec)
+        assert "Each expert with" not in said(figure.spec)
 
     def test_an_expert_without_a_value_is_named(self):
         figure = drawn([*study_rows(), *others_rows((None, 0.62, 0.6))])
@@ -413,7 +413,19 @@ def test_what_is_undefined_stands_within_its_row():
         [words] = [datum for datum in data(spec, "text") if datum["text"].startswith("Not defined")]
         lines = [datum for datum in data(spec, "rule") if datum.get("value") == 0.6 and "side" not in datum]
         assert any(line["y"] < words["y"] < line["y2"] for line in lines)
-        assert any(one["x"] <= words["x"] and one["y"] <= words["y"] <= one["y2"] for one in data(spec, "rect"))
+        if narrow:
+            behind = [datum for datum in data(spec, "rule") if datum.get("value") == 0.2 and "pair" not in datum]
+            assert behind
+            assert not any(line["y"] < words["y"] < line["y2"] for line in behind)
+
+
+@palettes
+def test_a_legend_is_whole_in_both_widths(palette):
+    rows = [*study_rows(), *others_rows((0.5, 0.62, 0.6))]
+    for figure in (drawn(rows, palette=palette), drawn_frameworks(rows, palette=palette)):
+        for narrow in (False, True):
+            cut = [layer for layer in figure.spec_of(narrow=narrow)["layer"] if "limit" in layer["mark"]]
+            assert not [datum for layer in cut for datum in layer["data"]["values"] if "xpert" in datum["text"]]
 
 
 def test_on_paper_a_whole_study_fits_a_page():
