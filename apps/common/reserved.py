@@ -14,6 +14,7 @@ RESERVED_SLUGS = frozenset(
         "mappings",
         "new",
         "preview",
+        "profiles",
         "raters",
         "search",
         "upload",

@@ -12,16 +12,7 @@ urlpatterns = [
     path("<slug:slug>/agreement/figures/<str:file>", agreement.figure, name="figure"),
     path("<slug:slug>/agreement/raters/", agreement_rater.raters, name="raters"),
     path("<slug:slug>/agreement/raters/<path:name>/", agreement_rater.rater, name="rater"),
-    path(
-        "<slug:slug>/agreement/<slug:block_slug>/<slug:framework_slug>/<slug:dimension_slug>/",
-        agreement_scale.scale,
-        name="scale",
-    ),
-    path(
-        "<slug:slug>/agreement/<slug:block_slug>/<slug:framework_slug>/<slug:dimension_slug>/<str:file>",
-        agreement_drawings.scale_figure,
-        name="scale-figure",
-    ),
+    # Before the pictures of scales: a rater's name may have slashes, and no block is called "profiles".
     path(
         "<slug:slug>/agreement/profiles/<path:name>.svg",
         agreement_drawings.rater_figure,
@@ -33,5 +24,15 @@ urlpatterns = [
         agreement_drawings.rater_figure,
         {"form": "png"},
         name="rater-png",
+    ),
+    path(
+        "<slug:slug>/agreement/<slug:block_slug>/<slug:framework_slug>/<slug:dimension_slug>/",
+        agreement_scale.scale,
+        name="scale",
+    ),
+    path(
+        "<slug:slug>/agreement/<slug:block_slug>/<slug:framework_slug>/<slug:dimension_slug>/<str:file>",
+        agreement_drawings.scale_figure,
+        name="scale-figure",
     ),
 ]
