@@ -14,7 +14,7 @@ from apps.reliability.benchmarks import EXPERTS_MEDIAN
 from apps.reports import sources
 from apps.reports.contents import Format, Part, ReportContent
 from apps.reports.coverage import Coverage, coverage_of, listed, raters_in_words
-from apps.reports.methods_data import conversations_of, data_sentences, is_imported_whole
+from apps.reports.methods_data import conversations_of, data_sentences, origin_in_brief, selection_sentences
 from apps.reports.methods_statistics import certainty_sentences, named_statistics, rows_by_part, statistics_sentences
 from apps.reports.sources import References
 from apps.reports.wording import FAMILY, ratings_left_out
@@ -71,6 +71,7 @@ def _short(content: ReportContent, found: list[Coverage], references: References
     if not content.rows:
         yield "No agreement could be described."
         return
+    yield from selection_sentences(content)
     yield from _left_out(content)
     yield from _measures(content, references)
     if any(row.ci_low is not None for row in content.rows):
@@ -105,10 +106,10 @@ def _rated(content: ReportContent, found: list[Coverage], references: References
     names = list(frameworks.values())
     where = f"{len(names)} frameworks" if len(names) > 1 else names[0].name
     total = len(conversations_of(content, found))
-    imported = ", imported from elsewhere" if is_imported_whole(content, found) else ""
+    origin = origin_in_brief(content, found)
     yield (
         f"{_counted(total, 'conversation')} by {raters_in_words(everybody)} on "
-        f"{scales} {'scale' if scales == 1 else 'scales'} of {where}{cited} ({count:,} ratings{imported})."
+        f"{scales} {'scale' if scales == 1 else 'scales'} of {where}{cited} ({count:,} ratings{origin})."
     )
     if len({one.raters for one in found}) > 1:
         yield f"There are {len(found)} blocks, and not every rater rated in every block."
@@ -143,8 +144,8 @@ def _measures(content: ReportContent, references: References) -> Iterator[str]:
         yield f"Agreement between two sides is described by {named}{weighing}."
         if any(EXPERTS_MEDIAN in (row.a, row.b) for row in pairs):
             yield (
-                "The experts' agreement with each other is the benchmark; the other raters are compared with the "
-                "experts' median."
+                "Where experts rated, their agreement with each other is the benchmark, and the other raters are "
+                "compared with their median."
             )
     if groups := parts.get(Part.GROUPS):
         leading = _defined(row for row in groups if row.statistic in _LEADING[Part.GROUPS])

@@ -33,7 +33,9 @@ def data_sentences(content: ReportContent, found: Sequence[Coverage], references
         yield from _distinct(content, found)
         yield from _datasets(content, found)
         yield from _origins(content, found)
-    yield from _selection(content)
+    yield from selection_sentences(content)
+    if content.study:
+        yield "Only finished ratings enter the analysis; “cannot tell” is a missing value."
     yield from _left_out(content)
     if content.options.narrows:
         yield filter_text(content.options)
@@ -194,10 +196,15 @@ def shown_accounts(content: ReportContent, found: Iterable[Coverage]) -> list[Ra
     return [one for one in content.account.raters_used() if one.name in names]
 
 
-def is_imported_whole(content: ReportContent, found: Sequence[Coverage]) -> bool:
-    """Whether every rating that is shown was imported."""
-    accounts = shown_accounts(content, found)
-    return bool(accounts) and all(_way(one) == "imported" for one in accounts)
+def origin_in_brief(content: ReportContent, found: Sequence[Coverage]) -> str:
+    """`, imported from elsewhere, partly simulated`: what a reader must know of where ratings come from."""
+    ways = [_way(one) for one in shown_accounts(content, found)]
+    parts = []
+    if {"imported", "mixed"} & set(ways):
+        parts.append("imported from elsewhere" if set(ways) == {"imported"} else "partly imported")
+    if "simulated" in ways:
+        parts.append("simulated" if set(ways) == {"simulated"} else "partly simulated")
+    return "".join(f", {part}" for part in parts)
 
 
 _SENTENCES = {
@@ -278,13 +285,12 @@ def _to_add(brought: Sequence[RaterAccount], accounts: Sequence[RaterAccount]) -
 # --- What was chosen and left out ---------------------------------------------------------------------------------
 
 
-def _selection(content: ReportContent) -> Iterator[str]:
+def selection_sentences(content: ReportContent) -> Iterator[str]:
+    """Which conversations and ratings were chosen, where not the usual ones were."""
     selection = content.selection
     if selection.metadata:
         chosen = "; ".join(f"{name}: {' or '.join(values)}" for name, values in selection.metadata)
         yield f"Only conversations with these properties take part: {chosen}."
-    if content.study:
-        yield "Only finished ratings enter the analysis; “cannot tell” is a missing value."
     if selection.with_excluded:
         yield "Raters and ratings that the study excludes take part all the same."
 

@@ -288,6 +288,21 @@ def test_all_of_one_origin_are_told_at_once():
     assert "import" not in methods_of(given).short.replace("imported aggregate", "")
 
 
+def test_the_short_form_hides_no_simulation_and_no_choice():
+    simulated, imported = used("e1", "expert", is_simulated=True), used("gpt", "llm", origins=IMPORTED)
+    assert "(35 ratings, simulated)" in methods_of(with_account(raters=(simulated,))).short
+    both = with_account(raters=(simulated, imported))
+    assert "(35 ratings, partly imported, partly simulated)" in methods_of(both).short
+    selection = DataSelection.of({"meta.topic": ["loss"]}, with_excluded=True)
+    short = methods_of(content_of(study_tables(["warmth"]), resamples=0, selection=selection)).short
+    assert "Only conversations with these properties take part: meta.topic: loss." in short
+    assert "Raters and ratings that the study excludes take part all the same." in short
+    excluded = RaterAccount("w1", "crowd", RaterUse.EXCLUDED, reason="rule")
+    counts = RatingCounts(stored=50, drafts=4)
+    left_out = with_account(raters=(excluded,), ratings=counts)
+    assert "1 rater and 4 stored ratings have no part in the analysis." in methods_of(left_out).short
+
+
 def test_an_origin_that_nobody_recorded_is_asked_for():
     text = said(with_account(raters=(used("e1", "expert"),)))
     assert "All ratings were of an origin that is not recorded [say where they come from]." in text
@@ -401,7 +416,7 @@ def test_the_short_form_claims_no_more_than_the_long_one():
     short = methods_of(content_of(study_tables(), resamples=0)).short
     assert "No intervals were computed." in short
     assert "bootstrap" not in short
-    assert "compared with the experts' median" in short
+    assert "Where experts rated, their agreement with each other is the benchmark" in short
     file = methods_of(content_of(file_tables({"a": [1, 2, 3], "b": [1, 3, 3]}), of_study=False, resamples=0)).short
     assert file.startswith("3 items were rated by 2 raters on one scale (6 ratings). [Say who the raters are")
     assert "expert" not in file
