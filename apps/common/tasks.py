@@ -1,6 +1,8 @@
 """Background jobs: how a view starts one, and what beat asks for; the schedule is in the settings."""
 
 import logging
+from threading import Lock
+from typing import Any
 
 from celery import current_app, shared_task
 from celery.exceptions import NotRegistered
@@ -12,6 +14,7 @@ from apps.common.services.files import delete_old_files
 from apps.common.services.jobs import sweep_jobs
 
 logger = logging.getLogger(__name__)
+_looking = Lock()
 
 
 def start_job(job: Job) -> None:
@@ -36,11 +39,18 @@ def forget_files() -> None:
 
 
 def _trigger(job: Job) -> None:
-    if job.task not in current_app.tasks:
-        # A web process has not looked for tasks yet.
-        current_app.loader.import_default_modules()
-    task = current_app.tasks[job.task]
+    task = _task_named(job.task)
     try:
         task.apply_async(args=(job.pk,), retry=False)
     except (KombuError, OSError):
         logger.warning("The broker does not answer; job %s waits for the sweeper", job.pk, exc_info=True)
+
+
+def _task_named(name: str) -> Any:
+    """Raises NotRegistered."""
+    if name not in current_app.tasks:
+        # A web process has not looked for tasks yet. A second request that comes meanwhile would find only some.
+        with _looking:
+            if name not in current_app.tasks:
+                current_app.loader.import_default_modules()
+    return current_app.tasks[name]

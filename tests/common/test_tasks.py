@@ -1,6 +1,8 @@
 """How jobs are triggered, and what beat asks for."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from threading import Event
 from typing import Any
 
 import pytest
@@ -11,6 +13,7 @@ from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from apps.accounts.models import User
+from apps.common import tasks
 from apps.common.models import Job, JobState
 from apps.common.services.jobs import Outcome, create_job, run_job
 from apps.common.tasks import start_job, sweep
@@ -38,6 +41,32 @@ class NoBroker:
     def refuse(self, *args: Any, **options: Any) -> None:
         self.asked.append(options["args"])
         raise OperationalError("Error 111 connecting to localhost:6379. Connection refused.")
+
+
+def test_the_first_two_jobs_of_a_process_find_their_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Celery looks for tasks once; whoever came while it looked found some of them, and their page ended in 500."""
+    found: dict[str, object] = {}
+    begun, second_came = Event(), Event()
+
+    class Loader:
+        def import_default_modules(self) -> None:
+            if begun.is_set():
+                second_came.set()
+                return
+            begun.set()
+            second_came.wait(timeout=0.3)
+            found["late"] = "the task"
+
+    class App:
+        tasks = found
+        loader = Loader()
+
+    monkeypatch.setattr(tasks, "current_app", App())
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(tasks._task_named, "late")
+        assert begun.wait(timeout=5)
+        second = pool.submit(tasks._task_named, "late")
+        assert (first.result(timeout=5), second.result(timeout=5)) == ("the task", "the task")
 
 
 def test_a_job_is_triggered_when_the_transaction_is_committed(

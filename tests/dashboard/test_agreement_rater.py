@@ -281,7 +281,9 @@ def test_neighbours_are_one_step_away(warm_computed, client):
     assert f'rel="next" href="{LIST}w2/?convention=observed"' in page.text
 
 
-@pytest.mark.parametrize("name", ["<b>x</b> & co", "Zoë “Z.” 李", "a/b c.d?e=f#g%25", "דנה", "b.svg", "meta/llama/3b", "a/b/c/d"])
+@pytest.mark.parametrize(
+    "name", ["<b>x</b> & co", "Zoë “Z.” 李", "a/b c.d?e=f#g%25", "דנה", "b.svg", "meta/llama/3b", "a/b/c/d"]
+)
 def test_names_of_any_kind_have_a_page(warm, client, name):
     add(warm, name)
     rate(warm, {name: [1, 2, 3, 4, 5]})
