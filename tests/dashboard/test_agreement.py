@@ -403,6 +403,22 @@ def test_groups_show_every_coefficient(client, computed):
     assert table.count("data-label=") == 2 * len(GROUP_COLUMNS)
 
 
+def test_who_agrees_as_an_expert_does_stands_above_the_figures_with_its_scales(client, computed):
+    """The model is below the median expert with the others on both scales (warm, RATINGS)."""
+    told = client.get(PAGE).text.split('<section class="attainment"')[1].split("</section>")[0]
+    words = " ".join(re.sub(r"<[^>]+>", " ", told).split())
+    assert "Warmth Scales gpt 0 of 2" in words
+    assert "Reaches the mark on 0 of 2 scales." in words
+    assert "tests nothing" in words
+    rate(computed, {"gpt": [1, 2, 3, 4, 5]})
+    compute(computed)
+    told = client.get(f"{PAGE}?convention=observed").text.split('<section class="attainment"')[1].split("</section>")[0]
+    assert "Reaches the mark on 1 of 2 scales." in told
+    assert f'href="{PAGE}main/warmth-scales/scale_1/?convention=observed"' in told
+    assert "attainment-heading" not in client.get(f"{PAGE}?statistic=bias").text
+    assert "attainment-heading" not in client.get(f"{PAGE}?group=experts").text
+
+
 def test_figures_stand_above_the_tables_with_their_files(client, computed):
     page = client.get(f"{PAGE}?group=experts")
     for name in ("benchmark", "alphas"):

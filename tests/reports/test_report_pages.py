@@ -301,7 +301,7 @@ def test_the_filter_of_the_agreement_page_is_taken_over(rated, sign_in, rosa):
     Rater.objects.create(study=rated, name="crowd001", kind="crowd")
     Conversation.objects.filter(position=0).update(metadata={"topic": "loss"}, language="en")
     query = "block=main&framework=warmth-scales&group=experts&group=crowd&rater=crowd001&meta.topic=loss&language="
-    query += "&excluded=1&convention=observed&threshold=0.4&statistic=mae&repeats=1&page=3"
+    query += "&excluded=1&convention=observed&threshold=0.4&statistic=mae&repeats=1&page=3&stars=0"
     page = sign_in(rosa).get(f"{NEW}?{query}")
     form = page.context["form"]
     given = {name: form[name].value() for name in ("block", "framework", "groups", "raters", "convention", "threshold")}
@@ -314,6 +314,7 @@ def test_the_filter_of_the_agreement_page_is_taken_over(rated, sign_in, rosa):
         "threshold": "0.4",
     }
     assert form["with_excluded"].value() is True
+    assert form["stars"].value() == "none"
     assert [field.value() for field in form.trait_fields] == [[""], ["loss"]]
     assert page.text.count("<details open>") == 2
     assert page.context["faults"] == []
