@@ -27,6 +27,8 @@ import urllib.parse
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from places import Database, warn_if_busy
+
 ROOT = Path(__file__).resolve().parents[1]
 # Raters at once -> seconds of thought after each answer, answers of each rater, and of each with --quick.
 ROUNDS = {1: (0.0, 420, 21), 8: (0.0, 100, 6), 50: (1.0, 20, 2)}
@@ -52,41 +54,7 @@ def main(arguments: list[str] | None = None) -> None:
             database.drop()
 
 
-def warn_if_busy() -> None:
-    load, cores = os.getloadavg()[0], os.cpu_count() or 1
-    if load > cores:
-        print(f"Note: the machine is busy (load {load:.1f} on {cores} cores); times are longer than they need be.\n")
-
-
 # --- The site -------------------------------------------------------------------------------------------------------
-
-
-@dataclass
-class Database:
-    """Where the site keeps its rows; `name` is a new database on that server, empty for a file."""
-
-    url: str
-    server: str = ""
-    name: str = ""
-
-    @classmethod
-    def of(cls, server: str, folder: Path) -> "Database":
-        if not server.startswith("postgres"):
-            return cls(f"sqlite:///{folder}/benchmark.sqlite3")
-        name = f"accord_benchmark_{os.getpid()}"
-        made = cls(urllib.parse.urlsplit(server)._replace(path=f"/{name}").geturl(), server, name)
-        made._run(f'CREATE DATABASE "{name}"')
-        return made
-
-    def drop(self) -> None:
-        if self.name:
-            self._run(f'DROP DATABASE "{self.name}" WITH (FORCE)')
-
-    def _run(self, statement: str) -> None:
-        import psycopg
-
-        with psycopg.connect(self.server, autocommit=True) as connection:
-            connection.execute(statement)
 
 
 def measure(folder: Path, database: Database, quick: bool) -> None:

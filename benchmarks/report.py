@@ -19,12 +19,13 @@ import subprocess
 import sys
 import tempfile
 import time
-import urllib.parse
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
+
+from places import Database, warn_if_busy
 
 ROOT = Path(__file__).resolve().parents[1]
 SEED = 20_260_101
@@ -82,44 +83,7 @@ def main(arguments: list[str] | None = None) -> None:
             database.drop()
 
 
-def warn_if_busy() -> None:
-    load, cores = os.getloadavg()[0], os.cpu_count() or 1
-    if load > cores:
-        print(f"Note: the machine is busy (load {load:.1f} on {cores} cores); times are longer than they need be.\n")
-
-
 # --- The database ---------------------------------------------------------------------------------------------------
-
-
-@dataclass
-class Database:
-    """Where the studies are kept; `name` is a new database on that server, empty for a file."""
-
-    url: str
-    server: str = ""
-    name: str = ""
-
-    @classmethod
-    def of(cls, server: str, folder: Path) -> "Database":
-        if not server.startswith("postgres"):
-            return cls(f"sqlite:///{folder}/benchmark.sqlite3")
-        name = f"accord_benchmark_{os.getpid()}"
-        made = cls(urllib.parse.urlsplit(server)._replace(path=f"/{name}").geturl(), server, name)
-        made._run(f'CREATE DATABASE "{name}"')
-        return made
-
-    def drop(self) -> None:
-        if self.name:
-            self._run(f'DROP DATABASE "{self.name}" WITH (FORCE)')
-
-    def __str__(self) -> str:
-        return "PostgreSQL" if self.name else "SQLite"
-
-    def _run(self, statement: str) -> None:
-        import psycopg
-
-        with psycopg.connect(self.server, autocommit=True) as connection:
-            connection.execute(statement)
 
 
 def prepare(folder: Path, database: Database) -> None:
