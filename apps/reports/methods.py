@@ -17,7 +17,7 @@ from apps.reports.coverage import Coverage, coverage_of, listed, raters_in_words
 from apps.reports.methods_data import conversations_of, data_sentences, origin_in_brief, selection_sentences
 from apps.reports.methods_statistics import certainty_sentences, named_statistics, rows_by_part, statistics_sentences
 from apps.reports.sources import References
-from apps.reports.wording import FAMILY, ratings_left_out
+from apps.reports.wording import family_text, ratings_left_out
 
 LINE = 96
 # Of the many statistics of a report those that a paper leads with, where they are there.
@@ -84,7 +84,7 @@ def _short(content: ReportContent, found: list[Coverage], references: References
     if any(row.p_adjusted is not None for row in content.rows):
         yield (
             "P-values are adjusted by the false discovery rate procedure of Benjamini and Hochberg"
-            f"{references.cite(sources.BENJAMINI_1995)} within {FAMILY}."
+            f"{references.cite(sources.BENJAMINI_1995)} within {family_text(content)}."
         )
     yield f"Computed with Accord {content.versions.get('accord', '')}".rstrip() + f" (seed {content.settings.seed})."
 

@@ -13,7 +13,7 @@ from apps.reports import sources
 from apps.reports.contents import Part, ReportContent, Stars, part_of
 from apps.reports.coverage import listed
 from apps.reports.sources import References, Source
-from apps.reports.wording import FAMILY
+from apps.reports.wording import family_text
 
 _MODELS_MEDIAN = f"{GROUP_NAMES[Kind.LLM]}:median"
 _MEDIANS = {EXPERTS_MEDIAN: Kind.EXPERT, _MODELS_MEDIAN: Kind.LLM}
@@ -181,8 +181,8 @@ def _tests(content: ReportContent, references: References) -> Iterator[str]:
         )
     yield (
         "All tests are two-sided. P-values are adjusted by the false discovery rate procedure of Benjamini and "
-        f"Hochberg{references.cite(sources.BENJAMINI_1995)} within {FAMILY}, over all its scales and pairs; the raw "
-        "ones stand beside them."
+        f"Hochberg{references.cite(sources.BENJAMINI_1995)} within {family_text(content)}, over all its scales "
+        "and pairs; the raw ones stand beside them."
     )
     if content.options.stars is not Stars.NONE:
         which = "adjusted p-values" if content.options.stars is Stars.ADJUSTED else "raw p-values"

@@ -31,8 +31,6 @@ PARTS = {
 }
 # Codes of studies.Exclusion.
 EXCLUSIONS = {"hand": "decided by hand", "rule": "quality rule", "leakage": "shown to the model as an example"}
-# Within what p-values are adjusted together (reliability.agreement.adjusted).
-FAMILY = "each family of tests: one statistic in one framework of one block"
 _LEVELS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
 
 
@@ -51,6 +49,12 @@ def intervals_text(content: ReportContent) -> str:
         f"Intervals are 95 % percentile intervals over {settings.resamples:,} resamples of items, each with all its "
         f"ratings (seed {settings.seed}). They hold for these raters: a few raters are not a sample of raters."
     )
+
+
+def family_text(content: ReportContent) -> str:
+    """Within what p-values are adjusted together (reliability.agreement.adjusted). A file is one block."""
+    place = " in one framework of one block" if content.study else ""
+    return f"each family of tests: one statistic{place}"
 
 
 def adjustment_text() -> str:

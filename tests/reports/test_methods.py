@@ -119,7 +119,8 @@ def test_a_file_without_kinds():
     )
     assert "it does not say of what kind the raters are" in text
     assert "Agreement of all raters with each other" in text
-    for claim in ("conversation", "expert", "model", "finished", "no part"):
+    assert "within each family of tests: one statistic, over all its scales and pairs" in text
+    for claim in ("conversation", "expert", "model", "finished", "no part", "framework", "block"):
         assert claim not in text
 
 

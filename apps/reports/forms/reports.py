@@ -63,7 +63,7 @@ class ReportForm(forms.Form):
         min_value=0,
         max_value=1,
         initial=DEFAULT_THRESHOLD,
-        help_text=_("Drawn as a line in the benchmark chart, from 0 to 1. It changes no figure."),
+        help_text=_("Drawn as a line in the benchmark chart, from 0 to 1. It changes no number."),
     )
     stars = forms.ChoiceField(label=_("Stars"), choices=list(STARS.items()), initial=Stars.ADJUSTED.value)
     resamples = forms.IntegerField(
