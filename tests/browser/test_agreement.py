@@ -12,8 +12,10 @@ from playwright.sync_api import Page, expect
 from apps.accounts.models import User
 from apps.common.models import Job, JobState
 from apps.reliability.models import Snapshot
+from apps.reliability.services.snapshots import take_snapshot as freeze
 from apps.reliability.tasks import take_snapshot
 from apps.reports.tasks import build_report
+from apps.studies.models import Study
 from tests.browser.conftest import DESKTOP, PHONE, OpenPage, assert_accessible, scrolls_sideways
 
 AGREEMENT = "/studies/kumar-2026/agreement/"
@@ -56,7 +58,9 @@ def test_from_the_dashboard_to_a_report_that_recomputes(
     expect(page.get_by_text("waiting for a worker").first).to_be_visible()
     take_snapshot(waiting_job())
     # The first picture of a process takes its time: the engine that draws it starts.
-    expect(page.get_by_text("250 items, 124 raters, 8812 ratings").first).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("250 items (200 conversations), 124 raters, 8812 ratings").first).to_be_visible(
+        timeout=60_000
+    )
 
     # One framework: the address says so, and only its scales are left.
     page.get_by_label("Framework", exact=True).select_option("EPITOME")
@@ -122,3 +126,24 @@ def test_the_charts_have_another_form_by_keyboard(open_page: OpenPage, ada: User
     as_table.focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("table").first).to_contain_text("Practical support")
+
+
+@pytest.mark.public_data
+def test_a_table_too_wide_says_where_it_goes_on(open_page: OpenPage, ada: User, published: None) -> None:
+    study = Study.objects.get(slug="kumar-2026")
+    freeze(study=study)
+    page = open_page(ada, viewport=DESKTOP, reduced_motion="reduce")
+    page.set_default_timeout(60_000)
+    page.goto(AGREEMENT)
+    frame = page.get_by_role("region", name="The experts’ column is the median")
+    hint = page.get_by_text("The table goes on to the right").first
+    expect(frame).to_be_visible()
+    expect(hint).to_be_hidden()
+    page.set_viewport_size({"width": 900, "height": 700})
+    expect(hint).to_be_visible()
+    scale = frame.get_by_role("rowheader", name="Emotional reactions")
+    scale.scroll_into_view_if_needed()
+    before = scale.bounding_box()
+    frame.evaluate("frame => frame.scrollBy(150, 0)")
+    assert scale.bounding_box() == before
+    assert not scrolls_sideways(page)
