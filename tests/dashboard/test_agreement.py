@@ -413,7 +413,7 @@ def test_who_agrees_as_an_expert_does_stands_above_the_figures_with_its_scales(c
     rate(computed, {"gpt": [1, 2, 3, 4, 5]})
     compute(computed)
     told = client.get(f"{PAGE}?convention=observed").text.split('<section class="attainment"')[1].split("</section>")[0]
-    assert "Reaches the mark on 1 of 2 scales." in told
+    assert "Reaches the mark on 1 of 2 scales:" in told
     assert f'href="{PAGE}main/warmth-scales/scale_1/?convention=observed"' in told
     assert "attainment-heading" not in client.get(f"{PAGE}?statistic=bias").text
     assert "attainment-heading" not in client.get(f"{PAGE}?group=experts").text
