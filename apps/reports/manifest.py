@@ -92,7 +92,8 @@ def manifest_of(content: ReportContent, files: Sequence[FileEntry]) -> dict[str,
             ],
         },
         "ratings": asdict(content.account.ratings) if content.study else None,
-        "single_exclusions": [asdict(one) for one in content.account.single],
+        # With excluded ratings in, none is left out.
+        "single_exclusions": [] if content.selection.with_excluded else [asdict(one) for one in content.account.single],
         "versions": dict(content.versions),
         "files": [{"name": one.name, "size": one.size, "sha256": one.sha256} for one in files],
     }

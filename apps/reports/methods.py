@@ -14,7 +14,13 @@ from apps.reliability.benchmarks import EXPERTS_MEDIAN
 from apps.reports import sources
 from apps.reports.contents import Format, Part, ReportContent
 from apps.reports.coverage import Coverage, coverage_of, listed, raters_in_words
-from apps.reports.methods_data import conversations_of, data_sentences, origin_in_brief, selection_sentences
+from apps.reports.methods_data import (
+    conversations_of,
+    data_sentences,
+    of_the_whole_study,
+    origin_in_brief,
+    selection_sentences,
+)
 from apps.reports.methods_statistics import certainty_sentences, named_statistics, rows_by_part, statistics_sentences
 from apps.reports.sources import References
 from apps.reports.wording import family_text, ratings_left_out
@@ -126,7 +132,7 @@ def _left_out(content: ReportContent) -> Iterator[str]:
     parts += [f"{ratings:,} stored {'rating' if ratings == 1 else 'ratings'}"] if ratings else []
     if parts:
         verb = "has" if raters + ratings == 1 else "have"
-        yield f"{listed(parts)} {verb} no part in the analysis."
+        yield f"{listed(parts)}{of_the_whole_study(content)} {verb} no part in the analysis."
 
 
 def _measures(content: ReportContent, references: References) -> Iterator[str]:

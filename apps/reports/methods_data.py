@@ -308,7 +308,8 @@ def _left_out(content: ReportContent) -> Iterator[str]:
     if left_out := ratings_left_out(account.ratings):
         total = sum(count for _reason, count in left_out)
         verb = "has" if total == 1 else "have"
-        yield f"Of {account.ratings.stored:,} stored ratings {total:,} {verb} no part: {_counted(dict(left_out))}."
+        stored = f"{account.ratings.stored:,} stored ratings{of_the_whole_study(content)}"
+        yield f"Of {stored} {total:,} {verb} no part: {_counted(dict(left_out))}."
     items: dict[str, int] = {}
     for block in account.blocks:
         for group in block.beside:
@@ -316,6 +317,11 @@ def _left_out(content: ReportContent) -> Iterator[str]:
                 items[group.use.value] = items.get(group.use.value, 0) + group.n
     if items:
         yield f"Items without a part: {_counted(items)}."
+
+
+def of_the_whole_study(content: ReportContent) -> str:
+    """Ratings without a part are counted over the study: in a report of a part of it, that is said."""
+    return " of the whole study" if content.options.block or content.options.framework else ""
 
 
 def _counted(reasons: dict[str, int]) -> str:

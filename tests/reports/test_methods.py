@@ -167,6 +167,13 @@ def test_exclusions_are_told_with_their_reasons():
     assert "Items without a part: gold (2)." in text
 
 
+def test_a_report_of_one_block_says_that_ratings_without_a_part_are_counted_over_the_study():
+    content = with_account(ratings=RatingCounts(stored=50, drafts=4))
+    part = replace(content, options=replace(content.options, block="letters"))
+    assert "Of 50 stored ratings of the whole study 4 have no part: not handed in (4)." in said(part)
+    assert "4 stored ratings of the whole study have no part in the analysis." in methods_of(part).short
+
+
 def test_without_exclusions_none_are_told():
     text = said(with_account())
     assert "no part" not in text
