@@ -378,7 +378,11 @@ def test_a_rater_gives_up_rating_after_being_told_what_becomes_of_it(sign_in, gr
     hold(rater, second, AssignmentState.IN_PROGRESS, 1)
     client = sign_in(emil)
     text = client.get(address("rating-leave", "grief")).text
-    for words in ("The 1 conversation you submitted stays", "becomes free for others", "You can no longer open the study."):
+    for words in (
+        "The 1 conversation you submitted stays",
+        "becomes free for others",
+        "You can no longer open the study.",
+    ):
         assert words in text
     assert client.post(address("rating-leave", "grief"), {}).status_code == 422
     page = client.post(address("rating-leave", "grief"), {"confirm": "on"}, follow=True)
