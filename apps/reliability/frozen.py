@@ -75,7 +75,7 @@ class Freezer:
         head = {"tables": self._tables, "blocks": self._blocks}
         self._writer.add_key_value_metadata(kept.packed_head(KIND, head))
         self._writer.close()
-        return self._file.getvalue()
+        return kept.sealed(self._file.getvalue())
 
 
 class FrozenTables:

@@ -45,7 +45,7 @@ def pack_rows(scale: Sequence[AgreementRow], observed: Sequence[AgreementRow]) -
             writer.write_table(table, row_group_size=table.num_rows)
             keys.append(list(key))
         writer.add_key_value_metadata(kept.packed_head(KIND, {"groups": keys}))
-    return file.getvalue()
+    return kept.sealed(file.getvalue())
 
 
 def unpack_rows(

@@ -148,16 +148,11 @@ def test_bytes_that_are_not_whole_are_refused(data):
 
 
 def test_every_changed_byte_of_the_ratings_is_noticed():
-    whole = everything(DATA)
-    for place in range(4, len(DATA) - 8):
+    for place in range(len(DATA)):
         changed = bytearray(DATA)
         changed[place] ^= 0x10
-        try:
-            found = everything(bytes(changed))
-        except UnreadableError:
-            continue
-        # Statistics of columns, or the name of the library: beside the data.
-        assert found == whole
+        with pytest.raises(UnreadableError):
+            everything(bytes(changed))
 
 
 def test_another_version_and_other_files_are_refused_by_name(monkeypatch):

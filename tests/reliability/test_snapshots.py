@@ -337,9 +337,11 @@ def test_an_admin_who_rates_reads_no_counts_of_it(rated, rosa, ada, sign_in):
     job = run(request(rated, rosa))
     assert job.is_told_to(rosa)
     assert not job.is_told_to(ada)
-    page = sign_in(ada).get(f"/jobs/{job.pk}/").content.decode()
-    assert "14" not in page
-    assert "14" in sign_in(rosa).get(f"/jobs/{job.pk}/").content.decode()
+    assert job.result["ratings"] == 14
+    # A number that no date, key or token of the page holds by chance.
+    Job.objects.filter(pk=job.pk).update(result={"ratings": 60817})
+    assert "60817" not in sign_in(ada).get(f"/jobs/{job.pk}/").content.decode()
+    assert "60817" in sign_in(rosa).get(f"/jobs/{job.pk}/").content.decode()
 
 
 def test_cancelled_in_the_middle_it_stores_nothing(rated, rosa, monkeypatch):
