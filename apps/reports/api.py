@@ -23,8 +23,7 @@ from apps.corpus.parsing.records import text_fault
 from apps.measures.pairs import Convention
 from apps.reliability.agreement import DEFAULT_RESAMPLES
 from apps.reliability.models import Snapshot
-from apps.reliability.selection import DataSelection
-from apps.reports.contents import DEFAULT_THRESHOLD, Format, Part, ReportOptions, Stars
+from apps.reports.contents import DEFAULT_THRESHOLD, Format, Part, Stars
 from apps.reports.models import StoredReport, StoredReportFile
 from apps.reports.plans import FULL_REPORT, MOST_RESAMPLES, ReportPlan
 from apps.reports.sending import sent_file
@@ -229,20 +228,7 @@ class ReportFile(APIView):
 
 
 def _plan_of(given: dict[str, Any]) -> ReportPlan:
-    options = ReportOptions(
-        convention=Convention(given["convention"]),
-        parts=tuple(given["parts"]),
-        block=given["block"],
-        framework=given["framework"],
-        groups=tuple(given["groups"]),
-        raters=tuple(given["raters"]),
-        stars=Stars(given["stars"]),
-        threshold=given["threshold"],
-        formats=tuple(given["formats"]),
-        all_figures=given["all_figures"],
-    )
-    selection = DataSelection.of(checked_choice(given["metadata"]), with_excluded=given["with_excluded"])
-    return ReportPlan(selection, given["resamples"], options)
+    return ReportPlan.of_choices(given, checked_choice(given["metadata"]))
 
 
 urlpatterns = [

@@ -1,12 +1,13 @@
 """What a report is to be made of: which ratings, how often resampled, and what of it is shown in which files. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from apps.measures.pairs import Convention
 from apps.reliability.agreement import DEFAULT_RESAMPLES
 from apps.reliability.selection import DataSelection
-from apps.reports.contents import Format, ReportOptions
+from apps.reports.contents import Format, ReportOptions, Stars
 
 MOST_RESAMPLES = 10_000
 # Single figures come in the archive; on their own they would be dozens of files.
@@ -31,6 +32,24 @@ class ReportPlan:
             )
         if not self.options.formats:
             raise ValueError("Choose at least one kind of file.")
+
+    @classmethod
+    def of_choices(cls, given: Mapping[str, Any], metadata: Mapping[str, Iterable[str]]) -> Self:
+        """The plan that a form or a request asks for, its values checked one by one already."""
+        options = ReportOptions(
+            convention=Convention(given["convention"]),
+            parts=tuple(given["parts"]),
+            block=given["block"],
+            framework=given["framework"],
+            groups=tuple(given["groups"]),
+            raters=tuple(given["raters"]),
+            stars=Stars(given["stars"]),
+            threshold=given["threshold"],
+            formats=tuple(given["formats"]),
+            all_figures=given["all_figures"],
+        )
+        selection = DataSelection.of(metadata, with_excluded=given["with_excluded"])
+        return cls(selection, given["resamples"], options)
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Self:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 from apps.measures.kappa import Convention
-from apps.reliability.matrix import GROUP_NAMES, Kind
+from apps.reliability.matrix import GROUP_NAMES
 
 STATISTICS = {
     "kappa_unweighted": "Unweighted kappa",
@@ -136,10 +136,6 @@ def in_sentence(name: str) -> str:
         return isolated(name)
     label = GROUPS[name][0].lower() + GROUPS[name][1:]
     return label if name == "all" else f"the {label}"
-
-
-def kind_label(kind: Kind | None) -> str:
-    return GROUPS["all"] if kind is None else KIND_NAMES[kind]
 
 
 # Widths of letters in a common sans serif, in parts of the font size; wide enough for the ones that are not listed.

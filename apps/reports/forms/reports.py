@@ -13,8 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from apps.corpus.parsing.records import text_fault
 from apps.measures.pairs import Convention
 from apps.reliability.agreement import DEFAULT_RESAMPLES
-from apps.reliability.selection import DataSelection
-from apps.reports.contents import DEFAULT_THRESHOLD, Part, ReportOptions, Stars
+from apps.reports.contents import DEFAULT_THRESHOLD, Part, Stars
 from apps.reports.models import StoredReport
 from apps.reports.plans import FULL_REPORT, MOST_RESAMPLES, ReportPlan
 from apps.reports.services.choices import Choices
@@ -151,20 +150,7 @@ class ReportForm(forms.Form):
 
     def _plan(self, cleaned: Mapping[str, Any]) -> ReportPlan:
         metadata = {trait.name: cleaned.get(field_of(trait), []) for trait in self.traits}
-        options = ReportOptions(
-            convention=Convention(cleaned["convention"]),
-            parts=tuple(cleaned["parts"]),
-            block=cleaned["block"],
-            framework=cleaned["framework"],
-            groups=tuple(cleaned["groups"]),
-            raters=tuple(cleaned["raters"]),
-            stars=Stars(cleaned["stars"]),
-            threshold=cleaned["threshold"],
-            formats=tuple(cleaned["formats"]),
-            all_figures=cleaned["all_figures"],
-        )
-        selection = DataSelection.of(metadata, with_excluded=cleaned["with_excluded"])
-        return ReportPlan(selection, cleaned["resamples"], options)
+        return ReportPlan.of_choices(cleaned, metadata)
 
 
 def initial_of(report: StoredReport) -> dict[str, Any]:
