@@ -1,4 +1,8 @@
-"""Nothing given on the rating screen is lost: without a connection, with errors, in two windows, after a crash."""
+"""Nothing given on the rating screen is lost: without a connection, with errors, in two windows, after a crash.
+
+A request is held up (`page.route`) from before its page is opened: an open page learns of it a moment after the call
+returns, and on a busy machine its next request slips past.
+"""
 
 import json
 import re
@@ -80,7 +84,6 @@ def test_case_14_offline_in_the_middle_nothing_is_lost(open_page, watch, emil, l
 def test_case_15_with_server_errors_every_rating_lands_once(open_page, watch, emil, listening):
     watch.expected += ["500 (Internal Server Error)", "ERR_FAILED"]
     page = open_page(emil)
-    assignment = open_item(page, listening, emil)
     asked = []
 
     def sometimes_fail(route):
@@ -94,6 +97,7 @@ def test_case_15_with_server_errors_every_rating_lands_once(open_page, watch, em
             route.continue_()
 
     page.route("**/save/", sometimes_fail)
+    assignment = open_item(page, listening, emil)
     for key in ANSWERS:
         page.keyboard.press(key)
     page.keyboard.press("Control+Enter")
@@ -105,8 +109,8 @@ def test_case_15_with_server_errors_every_rating_lands_once(open_page, watch, em
 
 def test_what_was_not_saved_comes_back_after_a_reload_and_is_sent(page, watch, emil, grief):
     watch.expected.append("ERR_FAILED")
-    assignment = open_item(page, grief, emil)
     page.route("**/save/", lambda route: route.abort())
+    assignment = open_item(page, grief, emil)
     page.keyboard.press("4")
     page.keyboard.press("c")
     page.keyboard.type("a thought without an answer")
@@ -129,13 +133,13 @@ def test_what_was_not_saved_comes_back_after_a_reload_and_is_sent(page, watch, e
 
 def test_what_arrived_although_its_answer_did_not_is_no_second_event(page, watch, emil, grief):
     watch.expected.append("ERR_FAILED")
-    assignment = open_item(page, grief, emil)
 
     def lose_answer(route):
         route.fetch()
         route.abort()
 
     page.route("**/save/", lose_answer)
+    assignment = open_item(page, grief, emil)
     page.keyboard.press("4")
     expect(state(page)).to_contain_text("not saved")
     page.on("dialog", lambda dialog: dialog.accept())
@@ -319,8 +323,8 @@ def test_the_last_seconds_are_reported_when_the_page_is_left(page, emil, grief):
 
 def test_what_is_kept_in_the_window_names_the_person_and_the_item(page, watch, emil, grief):
     watch.expected.append("ERR_FAILED")
-    assignment = open_item(page, grief, emil)
     page.route("**/save/", lambda route: route.abort())
+    assignment = open_item(page, grief, emil)
     page.keyboard.press("4")
     expect(state(page)).to_contain_text("not saved")
     assert kept(page) == [f"accord-rating-{assignment.pk}-{emil.pk}"]
