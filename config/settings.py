@@ -48,6 +48,7 @@ INSTALLED_APPS = [
     "apps.corpus",
     "apps.studies",
     "apps.annotation",
+    "apps.llm",
     "apps.reliability",
     "apps.reports",
     "apps.dashboard",
@@ -284,11 +285,16 @@ CELERY_BEAT_SCHEDULE = {
     "forget old sign-in attempts": {"task": "accounts.forget_old_attempts", "schedule": crontab(hour=3, minute=20)},
     # A sweep that no worker took in time is not worth doing: the next one is there.
     "sweep jobs": {"task": "common.sweep_jobs", "schedule": 15.0, "options": {"expires": 15.0}},
+    # Frees what dead workers held, and triggers runs whose message was lost.
+    "sweep calls to models": {"task": "llm.sweep", "schedule": 15.0, "options": {"expires": 15.0}},
     "delete old files": {"task": "common.delete_old_files", "schedule": crontab(hour=3, minute=30)},
     "delete stray files of reports": {"task": "reports.delete_stray_files", "schedule": crontab(hour=3, minute=40)},
     # Whoever wants a place marks what has lapsed, too: this keeps the pages of progress true meanwhile.
     "lapse reservations": {"task": "studies.lapse_reservations", "schedule": 180.0, "options": {"expires": 180.0}},
 }
+
+# A request to a model whose worker was not heard of for so long is taken for lost, and may be sent again.
+LLM_LEASE_SECONDS = env.int("LLM_LEASE_SECONDS", default=60)
 
 mask_every_log()
 LOGGING = {

@@ -11,7 +11,9 @@ urlpatterns = [
     path("studies/", include("apps.dashboard.agreement_urls")),
     path("studies/", include("apps.reports.urls")),
     path("studies/", include("apps.annotation.urls")),
+    path("studies/", include("apps.llm.urls")),
     path("studies/", include("apps.studies.urls")),
+    path("endpoints/", include("apps.llm.endpoint_urls")),
     path("invite/", include("apps.studies.invitation_urls")),
     path("api/v1/", include("config.api")),
 ]
