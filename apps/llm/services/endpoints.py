@@ -1,0 +1,136 @@
+"""Endpoints are set up, changed, retired and brought back. Of a key nothing is known here but whether it is there."""
+
+import os
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from apps.accounts.models import User
+from apps.common.models import AuditEntry
+from apps.llm.models import Endpoint
+from apps.llm.providers.protocol import Target
+
+# What makes an endpoint another rater. Once a model rater uses it, this stays.
+IDENTITY = ("provider", "base_url", "model", "response_format")
+CHANGEABLE = (
+    "name",
+    *IDENTITY,
+    "key_variable",
+    "max_tokens_name",
+    "takes_temperature",
+    "takes_seed",
+    "reply_tokens",
+    "context_tokens",
+    "price_input",
+    "price_output",
+    "currency",
+    "max_concurrent",
+    "requests_per_minute",
+    "tokens_per_minute",
+    "timeout_seconds",
+)
+
+
+class EndpointError(ValueError):
+    """The endpoint cannot be changed so: `field` names the field, the message says why."""
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(message)
+        self.field = field
+
+
+def target_of(endpoint: Endpoint) -> Target:
+    """What a provider has to know of the endpoint."""
+    return Target(
+        provider=endpoint.provider,
+        base_url=endpoint.base_url,
+        model=endpoint.model,
+        key_variable=endpoint.key_variable,
+        response_format=endpoint.response_format,
+        max_tokens_name=endpoint.max_tokens_name,
+        timeout_seconds=endpoint.timeout_seconds,
+    )
+
+
+def key_is_set(endpoint: Endpoint) -> bool:
+    """Whether this process knows the endpoint's key; True where none is needed. A worker may know others."""
+    return not endpoint.key_variable or bool(os.environ.get(endpoint.key_variable, "").strip())
+
+
+def identity_is_fixed(endpoint: Endpoint) -> bool:
+    """Whether a model rater uses it, so that what makes it another rater stays."""
+    return endpoint.model_raters.exists()
+
+
+@transaction.atomic
+def create_endpoint(*, by: User | None, **values: Any) -> Endpoint:
+    """A new endpoint with fields of CHANGEABLE; they are those of a form that was valid."""
+    _check_names(values)
+    endpoint = Endpoint.objects.create(created_by=by, **values)
+    details = {name: _plain(getattr(endpoint, name)) for name in CHANGEABLE if name != "name"}
+    _remember(endpoint, "create", by, details)
+    return endpoint
+
+
+@transaction.atomic
+def update_endpoint(*, endpoint: Endpoint, by: User | None, **values: Any) -> Endpoint:
+    """Set fields of CHANGEABLE; what changed is remembered, if anything did.
+
+    Where the address changes, the studies' leave to send text there ends: it was given for another address.
+    Raises EndpointError where the identity of an endpoint in use would change.
+    """
+    _check_names(values)
+    endpoint = Endpoint.objects.select_for_update().get(pk=endpoint.pk)
+    before = {name: getattr(endpoint, name) for name in values}
+    changed = [name for name in CHANGEABLE if name in values and before[name] != values[name]]
+    if not changed:
+        return endpoint
+    for name in changed:
+        if name in IDENTITY and identity_is_fixed(endpoint):
+            raise EndpointError(name, _("A rater uses this endpoint, so this stays. Set up another endpoint instead."))
+    details: dict[str, Any] = {name: [_plain(before[name]), _plain(values[name])] for name in changed}
+    for name in changed:
+        setattr(endpoint, name, values[name])
+    endpoint.save(update_fields=[*changed, "updated_at"])
+    if {"provider", "base_url"} & set(changed):
+        ended = endpoint.text_consents.all().delete()[0]
+        if ended:
+            details["text_consents_ended"] = ended
+    _remember(endpoint, "change", by, details)
+    return endpoint
+
+
+def retire_endpoint(*, endpoint: Endpoint, by: User | None) -> None:
+    """No new runs from now on; those that are there go on. A second time changes nothing."""
+    _set_retired(endpoint, is_retired=True, by=by)
+
+
+def return_endpoint(*, endpoint: Endpoint, by: User | None) -> None:
+    """New runs may be put to it again. A second time changes nothing."""
+    _set_retired(endpoint, is_retired=False, by=by)
+
+
+@transaction.atomic
+def _set_retired(endpoint: Endpoint, *, is_retired: bool, by: User | None) -> None:
+    row = Endpoint.objects.select_for_update().get(pk=endpoint.pk)
+    if (row.retired_at is not None) == is_retired:
+        return
+    row.retired_at = timezone.now() if is_retired else None
+    row.save(update_fields=["retired_at", "updated_at"])
+    _remember(row, "retire" if is_retired else "return", by, {})
+
+
+def _check_names(values: dict[str, Any]) -> None:
+    if unknown := values.keys() - set(CHANGEABLE):
+        raise TypeError(f"not to be set here: {', '.join(sorted(unknown))}")
+
+
+def _remember(endpoint: Endpoint, verb: str, by: User | None, details: dict[str, Any]) -> None:
+    AuditEntry.objects.create(actor=by, action=f"endpoint.{verb}", subject=endpoint.name, details=details)
+
+
+def _plain(value: Any) -> Any:
+    """As JSON has it: prices are decimals."""
+    return value if value is None or isinstance(value, bool | int | str) else str(value)
