@@ -45,6 +45,7 @@ class StudySerializer(serializers.ModelSerializer[Study]):
             "reservation_hours",
             "exclusion_reopens_slots",
             "model_scores_sealed",
+            "local_only",
             "seed",
             "created_at",
             "n_blocks",

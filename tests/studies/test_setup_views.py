@@ -3,6 +3,7 @@
 import pytest
 from django.urls import reverse
 
+from apps.common.models import AuditEntry
 from apps.corpus.models import Dataset
 from apps.frameworks.models import Framework
 from apps.studies.models import Block, Item, MemberRole, Membership, Study, StudyStatus
@@ -200,11 +201,25 @@ def test_each_section_is_saved_on_its_own(sign_in, rosa, draft):
     assert draft.seed == 11
 
 
+def test_that_its_text_stays_on_this_machine_is_set_and_shown_and_remembered(sign_in, rosa, draft):
+    client, overview = sign_in(rosa), address("overview", draft)
+    assert "only after it was confirmed" in client.get(overview).text
+    assert client.post(address("settings", draft), {"section": "privacy", "local_only": "on"}).status_code == 302
+    draft.refresh_from_db()
+    assert draft.local_only
+    assert "text stays on this machine" in client.get(overview).text
+    assert AuditEntry.objects.get(action="study.change").details == {"local_only": [False, True]}
+    client.post(address("settings", draft), {"section": "privacy"})
+    draft.refresh_from_db()
+    assert not draft.local_only
+
+
 @pytest.mark.parametrize(
     ("section", "fields"),
     [
         ("texts", {"instructions": "Read."}),
         ("options", {"reservation_hours": "2"}),
+        ("privacy", {"local_only": "on"}),
         ("about", {"title": "Grief"}),
         ("seed", {"seed": "11"}),
     ],

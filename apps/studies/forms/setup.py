@@ -137,6 +137,19 @@ class OptionsForm(forms.ModelForm):  # type: ignore[type-arg]
         help_texts = {"exclusion_reopens_slots": _("Where raters share items out.")}
 
 
+class PrivacyForm(forms.ModelForm):  # type: ignore[type-arg]
+    class Meta:
+        model = Study
+        fields = ["local_only"]
+        labels = {"local_only": _("The text of this study stays on this machine")}
+        help_texts = {
+            "local_only": _(
+                "Only language models on this machine (at 127.0.0.1 or localhost) are asked about it; nobody can "
+                "confirm otherwise. A run at a model elsewhere stops before its next request."
+            )
+        }
+
+
 class SeedForm(forms.Form):
     seed = forms.IntegerField(
         label=_("Seed"),

@@ -22,6 +22,7 @@ CHANGEABLE = frozenset(
         "allow_cannot_tell",
         "reservation_hours",
         "exclusion_reopens_slots",
+        "local_only",
     }
 )
 # Long texts are not copied into the memory of what was done.

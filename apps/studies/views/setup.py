@@ -17,7 +17,16 @@ from apps.accounts.access import PersonRequest, researcher_required
 from apps.common.htmx import render_page_or_partial
 from apps.corpus.models import Dataset
 from apps.studies.access import managed_study, readable_study
-from apps.studies.forms.setup import AboutForm, CopyForm, NewStudyForm, OptionsForm, SeedForm, TextsForm, TypedNameForm
+from apps.studies.forms.setup import (
+    AboutForm,
+    CopyForm,
+    NewStudyForm,
+    OptionsForm,
+    PrivacyForm,
+    SeedForm,
+    TextsForm,
+    TypedNameForm,
+)
 from apps.studies.models import Study, StudyStatus
 from apps.studies.services.copying import copy_study
 from apps.studies.services.deleting import delete_study
@@ -25,7 +34,12 @@ from apps.studies.services.design import DesignError, create_study
 from apps.studies.services.settings import change_seed, change_settings
 
 SHOWS_AND_TAKES = require_http_methods(["GET", "HEAD", "POST"])
-SECTIONS: "dict[str, type[forms.ModelForm[Study]]]" = {"about": AboutForm, "texts": TextsForm, "options": OptionsForm}
+SECTIONS: "dict[str, type[forms.ModelForm[Study]]]" = {
+    "about": AboutForm,
+    "texts": TextsForm,
+    "options": OptionsForm,
+    "privacy": PrivacyForm,
+}
 NO_FORMS: Mapping[str, forms.BaseForm] = MappingProxyType({})
 
 
