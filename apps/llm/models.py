@@ -431,7 +431,14 @@ class Exchange(models.Model):
 
     class Meta:
         ordering = ["call_id", "pk"]
-        indexes = [models.Index(fields=["endpoint", "sent_at"]), models.Index(fields=["state"])]
+        indexes = [
+            models.Index(fields=["endpoint", "sent_at"]),
+            models.Index(fields=["state"]),
+            # What a run has cost so far is asked every few seconds: summed in the index, past all the texts.
+            models.Index(
+                fields=["call", "state", "is_repair", "cost", "input_tokens", "output_tokens"], name="llm_exchange_sums"
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"request {self.pk} for {self.call_id}"
