@@ -7,808 +7,351 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
+
     initial = True
 
     dependencies = [
-        ("common", "0005_audit_subject_length"),
-        ("frameworks", "0002_loaded_by"),
-        ("studies", "0003_assignment_updated"),
+        ('common', '0005_audit_subject_length'),
+        ('frameworks', '0002_loaded_by'),
+        ('studies', '0003_assignment_updated'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.CreateModel(
-            name="Call",
+            name='Call',
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
-                ("updated_at", models.DateTimeField(auto_now=True)),
-                (
-                    "key",
-                    models.CharField(
-                        help_text="item/framework/dimension/sample; - for a whole framework", max_length=250
-                    ),
-                ),
-                ("position", models.PositiveIntegerField(help_text="Order in the run")),
-                ("sample", models.PositiveSmallIntegerField(default=0)),
-                (
-                    "state",
-                    models.CharField(
-                        choices=[
-                            ("pending", "Waiting"),
-                            ("running", "Running"),
-                            ("done", "Done"),
-                            ("invalid", "Invalid reply"),
-                            ("failed", "Failed"),
-                            ("cancelled", "Cancelled"),
-                        ],
-                        default="pending",
-                        max_length=10,
-                    ),
-                ),
-                (
-                    "attempts",
-                    models.PositiveSmallIntegerField(default=0, help_text="Requests sent for the present question"),
-                ),
-                ("is_repair", models.BooleanField(default=False)),
-                (
-                    "not_before",
-                    models.DateTimeField(blank=True, help_text="Waits so long before it is tried again", null=True),
-                ),
-                ("lease_until", models.DateTimeField(blank=True, null=True)),
-                ("problem", models.TextField(blank=True, help_text="Why it failed, or is invalid")),
-                ("finished_at", models.DateTimeField(blank=True, null=True)),
-                (
-                    "dimension",
-                    models.ForeignKey(
-                        blank=True,
-                        null=True,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="+",
-                        to="frameworks.dimension",
-                    ),
-                ),
-                (
-                    "framework",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="frameworks.framework"
-                    ),
-                ),
-                (
-                    "item",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="calls", to="studies.item"
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                ('updated_at', models.DateTimeField(auto_now=True)),
+                ('key', models.CharField(help_text='item/framework/dimension/sample; - for a whole framework', max_length=250)),
+                ('position', models.PositiveIntegerField(help_text='Order in the run')),
+                ('sample', models.PositiveSmallIntegerField(default=0)),
+                ('state', models.CharField(choices=[('pending', 'Waiting'), ('running', 'Running'), ('done', 'Done'), ('invalid', 'Invalid reply'), ('failed', 'Failed'), ('cancelled', 'Cancelled')], default='pending', max_length=10)),
+                ('attempts', models.PositiveSmallIntegerField(default=0, help_text='Requests sent for the present question')),
+                ('is_repair', models.BooleanField(default=False)),
+                ('not_before', models.DateTimeField(blank=True, help_text='Waits so long before it is tried again', null=True)),
+                ('lease_until', models.DateTimeField(blank=True, null=True)),
+                ('problem', models.TextField(blank=True, help_text='Why it failed, or is invalid')),
+                ('finished_at', models.DateTimeField(blank=True, null=True)),
+                ('dimension', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='frameworks.dimension')),
+                ('framework', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='frameworks.framework')),
+                ('item', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='calls', to='studies.item')),
             ],
             options={
-                "ordering": ["run_id", "position"],
+                'ordering': ['run_id', 'position'],
             },
         ),
         migrations.CreateModel(
-            name="Endpoint",
+            name='Endpoint',
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
-                ("updated_at", models.DateTimeField(auto_now=True)),
-                (
-                    "name",
-                    models.SlugField(help_text="As it is named in commands and lists", max_length=80, unique=True),
-                ),
-                (
-                    "provider",
-                    models.CharField(
-                        choices=[
-                            ("openai", "OpenAI, or any server that speaks its protocol"),
-                            ("anthropic", "Anthropic"),
-                            ("google", "Google"),
-                        ],
-                        default="openai",
-                        max_length=10,
-                    ),
-                ),
-                (
-                    "base_url",
-                    models.URLField(
-                        blank=True,
-                        help_text="Empty: the provider's own. For example http://127.0.0.1:8001/v1",
-                        max_length=500,
-                    ),
-                ),
-                ("model", models.CharField(help_text="As the provider calls it", max_length=200)),
-                (
-                    "key_variable",
-                    models.CharField(
-                        blank=True,
-                        help_text="Name of the environment variable that holds the key; empty: none needed",
-                        max_length=100,
-                    ),
-                ),
-                (
-                    "response_format",
-                    models.CharField(
-                        choices=[
-                            ("json_schema", "JSON schema"),
-                            ("json_object_schema", "JSON object with a schema (llama.cpp)"),
-                            ("json_object", "JSON object"),
-                            ("none", "in words only"),
-                        ],
-                        default="json_schema",
-                        max_length=20,
-                    ),
-                ),
-                (
-                    "max_tokens_name",
-                    models.CharField(
-                        choices=[("max_tokens", "max_tokens"), ("max_completion_tokens", "max_completion_tokens")],
-                        default="max_tokens",
-                        max_length=30,
-                    ),
-                ),
-                ("takes_temperature", models.BooleanField(default=True)),
-                ("takes_seed", models.BooleanField(default=False)),
-                ("reply_tokens", models.PositiveIntegerField(default=1000, help_text="The most an answer may have")),
-                (
-                    "context_tokens",
-                    models.PositiveIntegerField(
-                        blank=True, help_text="Prompt and answer together; empty: not known", null=True
-                    ),
-                ),
-                (
-                    "price_input",
-                    models.DecimalField(
-                        blank=True,
-                        decimal_places=6,
-                        help_text="For a million tokens; empty: not known",
-                        max_digits=12,
-                        null=True,
-                    ),
-                ),
-                (
-                    "price_output",
-                    models.DecimalField(
-                        blank=True,
-                        decimal_places=6,
-                        help_text="For a million tokens; empty: not known",
-                        max_digits=12,
-                        null=True,
-                    ),
-                ),
-                ("currency", models.CharField(default="USD", max_length=3)),
-                (
-                    "max_concurrent",
-                    models.PositiveSmallIntegerField(
-                        default=4, help_text="Requests in flight, of all workers together"
-                    ),
-                ),
-                (
-                    "requests_per_minute",
-                    models.PositiveIntegerField(blank=True, help_text="Empty: no limit", null=True),
-                ),
-                ("tokens_per_minute", models.PositiveIntegerField(blank=True, help_text="Empty: no limit", null=True)),
-                ("timeout_seconds", models.PositiveSmallIntegerField(default=120)),
-                ("retired_at", models.DateTimeField(blank=True, help_text="No new runs since", null=True)),
-                (
-                    "held_until",
-                    models.DateTimeField(
-                        blank=True,
-                        editable=False,
-                        help_text="The provider asked to wait so long before anything else",
-                        null=True,
-                    ),
-                ),
-                (
-                    "created_by",
-                    models.ForeignKey(
-                        blank=True,
-                        null=True,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="endpoints",
-                        to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                ('updated_at', models.DateTimeField(auto_now=True)),
+                ('name', models.SlugField(help_text='As it is named in commands and lists', max_length=80, unique=True)),
+                ('provider', models.CharField(choices=[('openai', 'OpenAI, or any server that speaks its protocol'), ('anthropic', 'Anthropic'), ('google', 'Google')], default='openai', max_length=10)),
+                ('base_url', models.URLField(blank=True, help_text="Empty: the provider's own. For example http://127.0.0.1:8001/v1", max_length=500)),
+                ('model', models.CharField(help_text='As the provider calls it', max_length=200)),
+                ('key_variable', models.CharField(blank=True, help_text='Name of the environment variable that holds the key; empty: none needed', max_length=100)),
+                ('response_format', models.CharField(choices=[('json_schema', 'JSON schema'), ('json_object_schema', 'JSON object with a schema (llama.cpp)'), ('json_object', 'JSON object'), ('none', 'in words only')], default='json_schema', max_length=20)),
+                ('max_tokens_name', models.CharField(choices=[('max_tokens', 'max_tokens'), ('max_completion_tokens', 'max_completion_tokens')], default='max_tokens', max_length=30)),
+                ('takes_temperature', models.BooleanField(default=True)),
+                ('takes_seed', models.BooleanField(default=False)),
+                ('reply_tokens', models.PositiveIntegerField(default=1000, help_text='The most an answer may have')),
+                ('context_tokens', models.PositiveIntegerField(blank=True, help_text='Prompt and answer together; empty: not known', null=True)),
+                ('price_input', models.DecimalField(blank=True, decimal_places=6, help_text='For a million tokens; empty: not known', max_digits=12, null=True)),
+                ('price_output', models.DecimalField(blank=True, decimal_places=6, help_text='For a million tokens; empty: not known', max_digits=12, null=True)),
+                ('currency', models.CharField(default='USD', max_length=3)),
+                ('max_concurrent', models.PositiveSmallIntegerField(default=4, help_text='Requests in flight, of all workers together')),
+                ('requests_per_minute', models.PositiveIntegerField(blank=True, help_text='Empty: no limit', null=True)),
+                ('tokens_per_minute', models.PositiveIntegerField(blank=True, help_text='Empty: no limit', null=True)),
+                ('timeout_seconds', models.PositiveSmallIntegerField(default=120)),
+                ('retired_at', models.DateTimeField(blank=True, help_text='No new runs since', null=True)),
+                ('held_until', models.DateTimeField(blank=True, editable=False, help_text='The provider asked to wait so long before anything else', null=True)),
+                ('created_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='endpoints', to=settings.AUTH_USER_MODEL)),
             ],
             options={
-                "ordering": ["name"],
+                'ordering': ['name'],
             },
         ),
         migrations.CreateModel(
-            name="EndpointTest",
+            name='EndpointTest',
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
-                ("updated_at", models.DateTimeField(auto_now=True)),
-                ("reply", models.TextField(blank=True)),
-                (
-                    "score",
-                    models.CharField(blank=True, help_text="As it was read; empty: invalid or no reply", max_length=40),
-                ),
-                ("problem", models.TextField(blank=True, help_text="Why there is no reply, or why it is invalid")),
-                ("latency_ms", models.PositiveIntegerField(blank=True, null=True)),
-                ("input_tokens", models.PositiveIntegerField(blank=True, null=True)),
-                ("output_tokens", models.PositiveIntegerField(blank=True, null=True)),
-                (
-                    "endpoint",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="tests", to="llm.endpoint"
-                    ),
-                ),
-                (
-                    "job",
-                    models.OneToOneField(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="common.job"
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                ('updated_at', models.DateTimeField(auto_now=True)),
+                ('reply', models.TextField(blank=True)),
+                ('score', models.CharField(blank=True, help_text='As it was read; empty: invalid or no reply', max_length=40)),
+                ('problem', models.TextField(blank=True, help_text='Why there is no reply, or why it is invalid')),
+                ('latency_ms', models.PositiveIntegerField(blank=True, null=True)),
+                ('input_tokens', models.PositiveIntegerField(blank=True, null=True)),
+                ('output_tokens', models.PositiveIntegerField(blank=True, null=True)),
+                ('endpoint', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='tests', to='llm.endpoint')),
+                ('job', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='common.job')),
             ],
             options={
-                "ordering": ["-created_at", "-pk"],
+                'ordering': ['-created_at', '-pk'],
             },
         ),
         migrations.CreateModel(
-            name="Exchange",
+            name='Exchange',
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                (
-                    "state",
-                    models.CharField(
-                        choices=[
-                            ("sent", "Sent"),
-                            ("answered", "Answered"),
-                            ("failed", "Failed"),
-                            ("lost", "Lost on its way"),
-                        ],
-                        default="sent",
-                        max_length=10,
-                    ),
-                ),
-                ("is_repair", models.BooleanField(default=False)),
-                ("sent_at", models.DateTimeField()),
-                ("ended_at", models.DateTimeField(blank=True, null=True)),
-                ("request_hash", models.CharField(blank=True, max_length=64)),
-                ("request", models.TextField(blank=True, help_text="JSON of what was sent, without the key")),
-                ("reply", models.TextField(blank=True, help_text="The model's words, as they came")),
-                ("raw", models.TextField(blank=True, help_text="The server's whole answer")),
-                ("http_status", models.PositiveSmallIntegerField(blank=True, null=True)),
-                ("problem", models.TextField(blank=True)),
-                ("finish_reason", models.CharField(blank=True, max_length=60)),
-                ("latency_ms", models.PositiveIntegerField(blank=True, null=True)),
-                (
-                    "estimated_tokens",
-                    models.PositiveIntegerField(default=0, help_text="Of prompt and answer, before it was sent"),
-                ),
-                ("input_tokens", models.PositiveIntegerField(blank=True, null=True)),
-                ("output_tokens", models.PositiveIntegerField(blank=True, null=True)),
-                (
-                    "cost",
-                    models.DecimalField(
-                        blank=True, decimal_places=8, help_text="Empty: not known", max_digits=14, null=True
-                    ),
-                ),
-                (
-                    "call",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="exchanges", to="llm.call"
-                    ),
-                ),
-                (
-                    "endpoint",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="exchanges", to="llm.endpoint"
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('state', models.CharField(choices=[('sent', 'Sent'), ('answered', 'Answered'), ('failed', 'Failed'), ('lost', 'Lost on its way')], default='sent', max_length=10)),
+                ('is_repair', models.BooleanField(default=False)),
+                ('sent_at', models.DateTimeField()),
+                ('ended_at', models.DateTimeField(blank=True, null=True)),
+                ('request_hash', models.CharField(blank=True, max_length=64)),
+                ('request', models.TextField(blank=True, help_text='JSON of what was sent, without the key')),
+                ('reply', models.TextField(blank=True, help_text="The model's words, as they came")),
+                ('raw', models.TextField(blank=True, help_text="The server's whole answer")),
+                ('http_status', models.PositiveSmallIntegerField(blank=True, null=True)),
+                ('problem', models.TextField(blank=True)),
+                ('finish_reason', models.CharField(blank=True, max_length=60)),
+                ('latency_ms', models.PositiveIntegerField(blank=True, null=True)),
+                ('estimated_tokens', models.PositiveIntegerField(default=0, help_text='Of prompt and answer, before it was sent')),
+                ('input_tokens', models.PositiveIntegerField(blank=True, null=True)),
+                ('output_tokens', models.PositiveIntegerField(blank=True, null=True)),
+                ('cost', models.DecimalField(blank=True, decimal_places=8, help_text='Empty: not known', max_digits=14, null=True)),
+                ('call', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='exchanges', to='llm.call')),
+                ('endpoint', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='exchanges', to='llm.endpoint')),
             ],
             options={
-                "ordering": ["call_id", "pk"],
+                'ordering': ['call_id', 'pk'],
             },
         ),
         migrations.AddField(
-            model_name="call",
-            name="claim",
-            field=models.ForeignKey(
-                blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name="+", to="llm.exchange"
-            ),
+            model_name='call',
+            name='claim',
+            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='llm.exchange'),
         ),
         migrations.CreateModel(
-            name="Prompt",
+            name='Prompt',
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
-                ("updated_at", models.DateTimeField(auto_now=True)),
-                ("name", models.CharField(max_length=60)),
-                (
-                    "study",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="prompts", to="studies.study"
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                ('updated_at', models.DateTimeField(auto_now=True)),
+                ('name', models.CharField(max_length=60)),
+                ('study', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='prompts', to='studies.study')),
             ],
             options={
-                "ordering": ["study_id", "name"],
+                'ordering': ['study_id', 'name'],
             },
         ),
         migrations.CreateModel(
-            name="PromptVersion",
+            name='PromptVersion',
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
-                ("updated_at", models.DateTimeField(auto_now=True)),
-                ("number", models.PositiveIntegerField()),
-                ("use", models.CharField(choices=[("scale", "scale"), ("framework", "framework")], max_length=10)),
-                ("system", models.TextField(blank=True)),
-                ("user", models.TextField()),
-                ("cannot_tell", models.BooleanField(default=True, help_text="The model may say that it cannot tell")),
-                (
-                    "example_seed",
-                    models.PositiveIntegerField(
-                        blank=True, help_text="Empty: no examples were drawn by lot", null=True
-                    ),
-                ),
-                ("prompt_format", models.PositiveSmallIntegerField(help_text="Of the texts around the template")),
-                (
-                    "note",
-                    models.CharField(blank=True, help_text="What changed, for the list of versions", max_length=200),
-                ),
-                (
-                    "created_by",
-                    models.ForeignKey(
-                        blank=True,
-                        null=True,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="prompt_versions",
-                        to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
-                ("frameworks", models.ManyToManyField(related_name="prompt_versions", to="frameworks.framework")),
-                (
-                    "prompt",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="versions", to="llm.prompt"
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                ('updated_at', models.DateTimeField(auto_now=True)),
+                ('number', models.PositiveIntegerField()),
+                ('use', models.CharField(choices=[('scale', 'scale'), ('framework', 'framework')], max_length=10)),
+                ('system', models.TextField(blank=True)),
+                ('user', models.TextField()),
+                ('cannot_tell', models.BooleanField(default=True, help_text='The model may say that it cannot tell')),
+                ('example_seed', models.PositiveIntegerField(blank=True, help_text='Empty: no examples were drawn by lot', null=True)),
+                ('prompt_format', models.PositiveSmallIntegerField(help_text='Of the texts around the template')),
+                ('note', models.CharField(blank=True, help_text='What changed, for the list of versions', max_length=200)),
+                ('created_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='prompt_versions', to=settings.AUTH_USER_MODEL)),
+                ('frameworks', models.ManyToManyField(related_name='prompt_versions', to='frameworks.framework')),
+                ('prompt', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='versions', to='llm.prompt')),
             ],
             options={
-                "ordering": ["prompt_id", "-number"],
+                'ordering': ['prompt_id', '-number'],
             },
         ),
         migrations.CreateModel(
-            name="PromptExample",
+            name='PromptExample',
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                (
-                    "slot",
-                    models.CharField(choices=[("low", "low"), ("middle", "middle"), ("high", "high")], max_length=6),
-                ),
-                ("score", models.FloatField()),
-                (
-                    "dimension",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="frameworks.dimension"
-                    ),
-                ),
-                (
-                    "item",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="shown_as_example", to="studies.item"
-                    ),
-                ),
-                (
-                    "version",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="examples", to="llm.promptversion"
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('slot', models.CharField(choices=[('low', 'low'), ('middle', 'middle'), ('high', 'high')], max_length=6)),
+                ('score', models.FloatField()),
+                ('dimension', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='frameworks.dimension')),
+                ('item', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='shown_as_example', to='studies.item')),
+                ('version', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='examples', to='llm.promptversion')),
             ],
             options={
-                "ordering": ["version_id", "dimension_id", "pk"],
+                'ordering': ['version_id', 'dimension_id', 'pk'],
             },
         ),
         migrations.CreateModel(
-            name="ModelRater",
+            name='ModelRater',
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
-                ("updated_at", models.DateTimeField(auto_now=True)),
-                (
-                    "provider",
-                    models.CharField(
-                        choices=[
-                            ("openai", "OpenAI, or any server that speaks its protocol"),
-                            ("anthropic", "Anthropic"),
-                            ("google", "Google"),
-                        ],
-                        max_length=10,
-                    ),
-                ),
-                ("base_url", models.CharField(blank=True, max_length=500)),
-                ("model", models.CharField(max_length=200)),
-                (
-                    "response_format",
-                    models.CharField(
-                        choices=[
-                            ("json_schema", "JSON schema"),
-                            ("json_object_schema", "JSON object with a schema (llama.cpp)"),
-                            ("json_object", "JSON object"),
-                            ("none", "in words only"),
-                        ],
-                        max_length=20,
-                    ),
-                ),
-                ("parameters", models.JSONField(default=dict)),
-                (
-                    "samples",
-                    models.PositiveSmallIntegerField(default=1, help_text="Answers asked for to each question"),
-                ),
-                ("content_hash", models.CharField(help_text="SHA-256 of all that makes it this rater", max_length=64)),
-                (
-                    "endpoint",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="model_raters", to="llm.endpoint"
-                    ),
-                ),
-                (
-                    "rater",
-                    models.OneToOneField(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="model_rater", to="studies.rater"
-                    ),
-                ),
-                (
-                    "version",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="model_raters", to="llm.promptversion"
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                ('updated_at', models.DateTimeField(auto_now=True)),
+                ('provider', models.CharField(choices=[('openai', 'OpenAI, or any server that speaks its protocol'), ('anthropic', 'Anthropic'), ('google', 'Google')], max_length=10)),
+                ('base_url', models.CharField(blank=True, max_length=500)),
+                ('model', models.CharField(max_length=200)),
+                ('response_format', models.CharField(choices=[('json_schema', 'JSON schema'), ('json_object_schema', 'JSON object with a schema (llama.cpp)'), ('json_object', 'JSON object'), ('none', 'in words only')], max_length=20)),
+                ('parameters', models.JSONField(default=dict)),
+                ('samples', models.PositiveSmallIntegerField(default=1, help_text='Answers asked for to each question')),
+                ('content_hash', models.CharField(help_text='SHA-256 of all that makes it this rater', max_length=64)),
+                ('endpoint', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='model_raters', to='llm.endpoint')),
+                ('rater', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='model_rater', to='studies.rater')),
+                ('version', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='model_raters', to='llm.promptversion')),
             ],
             options={
-                "ordering": ["rater_id"],
+                'ordering': ['rater_id'],
             },
         ),
         migrations.CreateModel(
-            name="Run",
+            name='Run',
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
-                ("updated_at", models.DateTimeField(auto_now=True)),
-                (
-                    "state",
-                    models.CharField(
-                        choices=[
-                            ("ready", "Ready"),
-                            ("running", "Running"),
-                            ("paused", "Paused"),
-                            ("done", "Done"),
-                            ("cancelled", "Cancelled"),
-                        ],
-                        default="ready",
-                        max_length=10,
-                    ),
-                ),
-                (
-                    "pause",
-                    models.CharField(
-                        blank=True,
-                        choices=[
-                            ("hand", "paused by hand"),
-                            ("budget", "the budget is used up"),
-                            ("key", "the key is missing or was refused"),
-                            ("quota", "the account's quota is used up"),
-                            ("not_found", "the address or the model is not there"),
-                            ("failing", "one call after another fails"),
-                            ("setup", "the run cannot go on as it is set up"),
-                        ],
-                        max_length=10,
-                    ),
-                ),
-                ("pause_detail", models.TextField(blank=True, help_text="What the provider said")),
-                ("budget", models.DecimalField(blank=True, decimal_places=2, max_digits=12, null=True)),
-                (
-                    "left_out",
-                    models.JSONField(
-                        blank=True,
-                        default=list,
-                        help_text="Items not asked about: [block, external id, reason], the first of them",
-                    ),
-                ),
-                ("left_out_counts", models.JSONField(blank=True, default=dict, help_text="reason -> how many items")),
-                ("started_at", models.DateTimeField(blank=True, null=True)),
-                ("finished_at", models.DateTimeField(blank=True, null=True)),
-                (
-                    "alive_at",
-                    models.DateTimeField(blank=True, help_text="When a worker last took up calls of it", null=True),
-                ),
-                (
-                    "checks",
-                    models.ForeignKey(
-                        blank=True,
-                        help_text="The run whose answers are asked for again, points reversed",
-                        null=True,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="reversed_runs",
-                        to="llm.run",
-                    ),
-                ),
-                (
-                    "created_by",
-                    models.ForeignKey(
-                        blank=True,
-                        null=True,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="runs",
-                        to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
-                (
-                    "endpoint",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="runs", to="llm.endpoint"
-                    ),
-                ),
-                (
-                    "model_rater",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="runs", to="llm.modelrater"
-                    ),
-                ),
-                (
-                    "study",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="runs", to="studies.study"
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                ('updated_at', models.DateTimeField(auto_now=True)),
+                ('state', models.CharField(choices=[('ready', 'Ready'), ('running', 'Running'), ('paused', 'Paused'), ('done', 'Done'), ('cancelled', 'Cancelled')], default='ready', max_length=10)),
+                ('pause', models.CharField(blank=True, choices=[('hand', 'paused by hand'), ('budget', 'the budget is used up'), ('key', 'the key is missing or was refused'), ('quota', "the account's quota is used up"), ('not_found', 'the address or the model is not there'), ('failing', 'one call after another fails'), ('setup', 'the run cannot go on as it is set up')], max_length=10)),
+                ('pause_detail', models.TextField(blank=True, help_text='What the provider said')),
+                ('budget', models.DecimalField(blank=True, decimal_places=2, max_digits=12, null=True)),
+                ('left_out', models.JSONField(blank=True, default=list, help_text='Items not asked about: [block, external id, reason], the first of them')),
+                ('left_out_counts', models.JSONField(blank=True, default=dict, help_text='reason -> how many items')),
+                ('started_at', models.DateTimeField(blank=True, null=True)),
+                ('finished_at', models.DateTimeField(blank=True, null=True)),
+                ('alive_at', models.DateTimeField(blank=True, help_text='When a worker last took up calls of it', null=True)),
+                ('checks', models.ForeignKey(blank=True, help_text='The run whose answers are asked for again, points reversed', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='reversed_runs', to='llm.run')),
+                ('created_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='runs', to=settings.AUTH_USER_MODEL)),
+                ('endpoint', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='runs', to='llm.endpoint')),
+                ('model_rater', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='runs', to='llm.modelrater')),
+                ('study', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='runs', to='studies.study')),
             ],
             options={
-                "ordering": ["-created_at", "-pk"],
+                'ordering': ['-created_at', '-pk'],
             },
         ),
         migrations.AddField(
-            model_name="call",
-            name="run",
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name="calls", to="llm.run"),
+            model_name='call',
+            name='run',
+            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='calls', to='llm.run'),
         ),
         migrations.CreateModel(
-            name="BiasCheck",
+            name='BiasCheck',
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
-                ("updated_at", models.DateTimeField(auto_now=True)),
-                ("results", models.JSONField(blank=True, default=dict)),
-                (
-                    "job",
-                    models.OneToOneField(
-                        blank=True,
-                        null=True,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="+",
-                        to="common.job",
-                    ),
-                ),
-                (
-                    "run",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="bias_checks", to="llm.run"
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                ('updated_at', models.DateTimeField(auto_now=True)),
+                ('results', models.JSONField(blank=True, default=dict)),
+                ('job', models.OneToOneField(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='common.job')),
+                ('run', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='bias_checks', to='llm.run')),
             ],
             options={
-                "ordering": ["-created_at", "-pk"],
+                'ordering': ['-created_at', '-pk'],
             },
         ),
         migrations.CreateModel(
-            name="SlotLease",
+            name='SlotLease',
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                (
-                    "holder",
-                    models.CharField(help_text="A worker's number for one stretch of work", max_length=36, unique=True),
-                ),
-                ("slots", models.PositiveSmallIntegerField()),
-                ("until", models.DateTimeField()),
-                (
-                    "endpoint",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="slot_leases", to="llm.endpoint"
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('holder', models.CharField(help_text="A worker's number for one stretch of work", max_length=36, unique=True)),
+                ('slots', models.PositiveSmallIntegerField()),
+                ('until', models.DateTimeField()),
+                ('endpoint', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='slot_leases', to='llm.endpoint')),
             ],
             options={
-                "ordering": ["endpoint_id", "pk"],
+                'ordering': ['endpoint_id', 'pk'],
             },
         ),
         migrations.CreateModel(
-            name="TextConsent",
+            name='TextConsent',
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("given_at", models.DateTimeField(auto_now_add=True)),
-                (
-                    "endpoint",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="text_consents", to="llm.endpoint"
-                    ),
-                ),
-                (
-                    "given_by",
-                    models.ForeignKey(
-                        blank=True,
-                        null=True,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="text_consents",
-                        to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
-                (
-                    "study",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="text_consents", to="studies.study"
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('given_at', models.DateTimeField(auto_now_add=True)),
+                ('endpoint', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='text_consents', to='llm.endpoint')),
+                ('given_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='text_consents', to=settings.AUTH_USER_MODEL)),
+                ('study', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='text_consents', to='studies.study')),
             ],
             options={
-                "ordering": ["study_id", "pk"],
+                'ordering': ['study_id', 'pk'],
             },
         ),
         migrations.CreateModel(
-            name="Baseline",
+            name='Baseline',
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
-                ("updated_at", models.DateTimeField(auto_now=True)),
-                (
-                    "rule",
-                    models.CharField(
-                        choices=[
-                            ("constant", "Constant: the experts' most frequent point"),
-                            ("lexical", "Lexical: counts of words and questions"),
-                        ],
-                        max_length=10,
-                    ),
-                ),
-                ("computed_at", models.DateTimeField(blank=True, null=True)),
-                (
-                    "details",
-                    models.JSONField(blank=True, default=list, help_text="For each scale of each block: what it used"),
-                ),
-                (
-                    "job",
-                    models.ForeignKey(
-                        blank=True,
-                        null=True,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="+",
-                        to="common.job",
-                    ),
-                ),
-                (
-                    "rater",
-                    models.OneToOneField(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="baseline", to="studies.rater"
-                    ),
-                ),
-                (
-                    "study",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="baselines", to="studies.study"
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                ('updated_at', models.DateTimeField(auto_now=True)),
+                ('rule', models.CharField(choices=[('constant', "Constant: the experts' most frequent point"), ('lexical', 'Lexical: counts of words and questions')], max_length=10)),
+                ('computed_at', models.DateTimeField(blank=True, null=True)),
+                ('details', models.JSONField(blank=True, default=list, help_text='For each scale of each block: what it used')),
+                ('job', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='common.job')),
+                ('rater', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='baseline', to='studies.rater')),
+                ('study', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='baselines', to='studies.study')),
             ],
             options={
-                "ordering": ["study_id", "rule"],
-                "constraints": [models.UniqueConstraint(fields=("study", "rule"), name="llm_baseline_rule")],
+                'ordering': ['study_id', 'rule'],
+                'constraints': [models.UniqueConstraint(fields=('study', 'rule'), name='llm_baseline_rule')],
             },
         ),
         migrations.CreateModel(
-            name="CallAnswer",
+            name='CallAnswer',
             fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("value", models.FloatField(blank=True, null=True)),
-                ("cannot_tell", models.BooleanField(default=False)),
-                ("rationale", models.TextField(blank=True)),
-                (
-                    "evidence",
-                    models.JSONField(
-                        blank=True, default=list, help_text="Quotes with their places: see `services.quotes`"
-                    ),
-                ),
-                (
-                    "fault",
-                    models.CharField(
-                        blank=True,
-                        choices=[
-                            ("empty", "empty"),
-                            ("too_long", "too_long"),
-                            ("no_json", "no_json"),
-                            ("cut_off", "cut_off"),
-                            ("not_json", "not_json"),
-                            ("too_deep", "too_deep"),
-                            ("ambiguous", "ambiguous"),
-                            ("array", "array"),
-                            ("missing", "missing"),
-                            ("not_an_object", "not_an_object"),
-                            ("repeated", "repeated"),
-                            ("not_allowed", "not_allowed"),
-                        ],
-                        max_length=20,
-                    ),
-                ),
-                ("reason", models.TextField(blank=True, help_text="Why it is invalid")),
-                ("notes", models.JSONField(blank=True, default=list)),
-                (
-                    "call",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="answers", to="llm.call"
-                    ),
-                ),
-                (
-                    "dimension",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="frameworks.dimension"
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('value', models.FloatField(blank=True, null=True)),
+                ('cannot_tell', models.BooleanField(default=False)),
+                ('rationale', models.TextField(blank=True)),
+                ('evidence', models.JSONField(blank=True, default=list, help_text='Quotes with their places: see `services.quotes`')),
+                ('fault', models.CharField(blank=True, choices=[('empty', 'empty'), ('too_long', 'too_long'), ('no_json', 'no_json'), ('cut_off', 'cut_off'), ('not_json', 'not_json'), ('too_deep', 'too_deep'), ('ambiguous', 'ambiguous'), ('array', 'array'), ('missing', 'missing'), ('not_an_object', 'not_an_object'), ('repeated', 'repeated'), ('not_allowed', 'not_allowed')], max_length=20)),
+                ('reason', models.TextField(blank=True, help_text='Why it is invalid')),
+                ('notes', models.JSONField(blank=True, default=list)),
+                ('call', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='answers', to='llm.call')),
+                ('dimension', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='frameworks.dimension')),
             ],
             options={
-                "ordering": ["call_id", "dimension_id"],
-                "constraints": [
-                    models.UniqueConstraint(fields=("call", "dimension"), name="llm_callanswer_once"),
-                    models.CheckConstraint(
-                        condition=models.Q(
-                            ("value__isnull", True), models.Q(("cannot_tell", False), ("fault", "")), _connector="OR"
-                        ),
-                        name="llm_callanswer_one_thing",
-                    ),
-                ],
+                'ordering': ['call_id', 'dimension_id'],
+                'constraints': [models.UniqueConstraint(fields=('call', 'dimension'), name='llm_callanswer_once'), models.CheckConstraint(condition=models.Q(('value__isnull', True), models.Q(('cannot_tell', False), ('fault', '')), _connector='OR'), name='llm_callanswer_one_thing')],
             },
         ),
         migrations.AddConstraint(
-            model_name="endpoint",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("max_concurrent__gte", 1), ("reply_tokens__gte", 1), ("timeout_seconds__gte", 1)),
-                name="llm_endpoint_limits_positive",
-            ),
+            model_name='endpoint',
+            constraint=models.CheckConstraint(condition=models.Q(('max_concurrent__gte', 1), ('reply_tokens__gte', 1), ('timeout_seconds__gte', 1)), name='llm_endpoint_limits_positive'),
         ),
         migrations.AddIndex(
-            model_name="exchange",
-            index=models.Index(fields=["endpoint", "sent_at"], name="llm_exchang_endpoin_8a4b34_idx"),
+            model_name='exchange',
+            index=models.Index(fields=['endpoint', 'sent_at'], name='llm_exchang_endpoin_8a4b34_idx'),
         ),
         migrations.AddIndex(
-            model_name="exchange",
-            index=models.Index(fields=["state"], name="llm_exchang_state_5560a2_idx"),
+            model_name='exchange',
+            index=models.Index(fields=['state'], name='llm_exchang_state_5560a2_idx'),
         ),
         migrations.AddConstraint(
-            model_name="prompt",
-            constraint=models.UniqueConstraint(fields=("study", "name"), name="llm_prompt_name"),
+            model_name='prompt',
+            constraint=models.UniqueConstraint(fields=('study', 'name'), name='llm_prompt_name'),
         ),
         migrations.AddConstraint(
-            model_name="promptversion",
-            constraint=models.UniqueConstraint(fields=("prompt", "number"), name="llm_promptversion_number"),
+            model_name='promptversion',
+            constraint=models.UniqueConstraint(fields=('prompt', 'number'), name='llm_promptversion_number'),
         ),
         migrations.AddConstraint(
-            model_name="promptexample",
-            constraint=models.UniqueConstraint(fields=("version", "dimension", "slot"), name="llm_promptexample_slot"),
+            model_name='promptexample',
+            constraint=models.UniqueConstraint(fields=('version', 'dimension', 'slot'), name='llm_promptexample_slot'),
         ),
         migrations.AddIndex(
-            model_name="modelrater",
-            index=models.Index(fields=["content_hash"], name="llm_modelra_content_8123f3_idx"),
+            model_name='modelrater',
+            index=models.Index(fields=['content_hash'], name='llm_modelra_content_8123f3_idx'),
         ),
         migrations.AddIndex(
-            model_name="run",
-            index=models.Index(fields=["state", "alive_at"], name="llm_run_state_143ce8_idx"),
+            model_name='run',
+            index=models.Index(fields=['state', 'alive_at'], name='llm_run_state_143ce8_idx'),
         ),
         migrations.AddIndex(
-            model_name="call",
-            index=models.Index(fields=["run", "state", "position"], name="llm_call_run_id_a34b26_idx"),
+            model_name='call',
+            index=models.Index(fields=['run', 'state', 'position'], name='llm_call_run_id_a34b26_idx'),
         ),
         migrations.AddIndex(
-            model_name="call",
-            index=models.Index(fields=["item", "framework"], name="llm_call_item_id_364f8b_idx"),
+            model_name='call',
+            index=models.Index(fields=['item', 'framework'], name='llm_call_item_id_364f8b_idx'),
         ),
         migrations.AddIndex(
-            model_name="call",
-            index=models.Index(fields=["state", "lease_until"], name="llm_call_state_eeacd7_idx"),
+            model_name='call',
+            index=models.Index(fields=['state', 'lease_until'], name='llm_call_state_eeacd7_idx'),
         ),
         migrations.AddConstraint(
-            model_name="call",
-            constraint=models.UniqueConstraint(fields=("run", "key"), name="llm_call_once"),
+            model_name='call',
+            constraint=models.UniqueConstraint(fields=('run', 'key'), name='llm_call_once'),
         ),
         migrations.AddConstraint(
-            model_name="textconsent",
-            constraint=models.UniqueConstraint(fields=("study", "endpoint"), name="llm_textconsent_once"),
+            model_name='textconsent',
+            constraint=models.UniqueConstraint(fields=('study', 'endpoint'), name='llm_textconsent_once'),
         ),
     ]

@@ -126,7 +126,7 @@ def progress_of(run: Run) -> RunProgress:
         n_repeats=requests["n_all"] - requests["n_questions"] - requests["n_repaired"],
         input_tokens=requests["input_tokens"] or 0,
         output_tokens=requests["output_tokens"] or 0,
-        cost=requests["cost"] or Decimal(0),
+        cost=Decimal(requests["cost"] or 0),
         n_cost_unknown=requests["n_cost_unknown"],
         budget=run.budget,
         n_ratings=Rating.objects.filter(rater=run.model_rater.rater_id).count(),
