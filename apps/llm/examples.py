@@ -1,7 +1,7 @@
 """Choosing the conversations a prompt shows as examples: one low, one in the middle, one high. Pure."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Literal, NamedTuple, get_args
 
 Slot = Literal["low", "middle", "high"]
@@ -23,6 +23,7 @@ def pick_examples(
     points: Sequence[float],
     seed: int,
     overrides: Mapping[Slot, str] | None = None,
+    preferred: Collection[str] = (),
 ) -> list[PickedExample]:
     """The examples for one ordered scale, low to high: at most one for each slot, never one conversation twice.
 
@@ -31,6 +32,9 @@ def pick_examples(
     midpoint of the scale, the highest point; halfway to the midpoint counts as the middle), and the nearest of a slot
     is taken. Which of several that are equally near is decided by the seed and the item's name alone, so it does not
     depend on their order, or on the machine. A slot that no conversation belongs to has no example.
+
+    preferred: items that win over others which are equally near, and over no nearer one: those that are shown for
+    another scale anyway, so that fewer conversations are lost to the evaluation.
 
     overrides: slot -> item chosen by hand, whatever its median, if that is a point. Raises ExampleError for an item
     without such a median or in two slots, ValueError for fewer than two points.
@@ -44,7 +48,9 @@ def pick_examples(
     for slot in SLOTS:
         own = [item for item, median in free.items() if _slot(median, anchors) == slot]
         if slot not in chosen and own:
-            chosen[slot] = min(own, key=lambda item: (abs(free[item] - anchors[slot]), _lot(seed, item)))
+            chosen[slot] = min(
+                own, key=lambda item: (abs(free[item] - anchors[slot]), item not in preferred, _lot(seed, item))
+            )
     return [PickedExample(slot, chosen[slot], medians[chosen[slot]]) for slot in SLOTS if slot in chosen]
 
 

@@ -65,6 +65,29 @@ def test_a_choice_that_cannot_be_followed_is_named(overrides, message):
         pick_examples(MEDIANS, FIVE, seed=1, overrides=overrides)
 
 
+def test_of_equals_a_preferred_one_wins_and_over_no_nearer_one():
+    equal = {f"talk-{number}": 1.0 for number in range(20)}
+    assert pick_examples(equal, FIVE, seed=7, preferred={"talk-3"})[0].item == "talk-3"
+    among = {pick_examples(equal, FIVE, seed=seed, preferred={"talk-3", "talk-4"})[0].item for seed in range(20)}
+    assert among == {"talk-3", "talk-4"}
+    assert pick_examples({"a": 2.0, "c": 3.0}, FIVE, seed=1, preferred={"a"}) == [PickedExample("middle", "c", 3.0)]
+    by_hand = pick_examples(equal, FIVE, seed=7, preferred={"talk-3"}, overrides={"high": "talk-3"})
+    assert [picked.item for picked in by_hand] == ["talk-12", "talk-3"]
+
+
+@property_test
+@given(medians, st.integers(), st.sets(st.text(max_size=3), max_size=6))
+def test_a_preference_changes_who_is_picked_and_nothing_else(scores, seed, preferred):
+    plain, picked = pick_examples(scores, FIVE, seed), pick_examples(scores, FIVE, seed, preferred=preferred)
+    anchors = {"low": 1.0, "middle": 3.0, "high": 5.0}
+    assert [(one.slot, abs(one.score - anchors[one.slot])) for one in picked] == [
+        (one.slot, abs(one.score - anchors[one.slot])) for one in plain
+    ]
+    shown = {example.item for example in picked}
+    assert shown == {one.item for one in plain} or shown & preferred
+    assert len(shown & preferred) >= len({one.item for one in plain} & preferred)
+
+
 @property_test
 @given(medians, st.integers(), st.randoms())
 def test_what_is_picked_does_not_depend_on_the_order(scores, seed, random):
