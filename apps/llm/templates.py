@@ -67,22 +67,24 @@ class PromptTemplate:
 
     def problems(self) -> list[str]:
         """What keeps it from being used, in sentences."""
-        return [
-            *_unclosed("system", self.system),
-            *_unclosed("user", self.user),
-            *self._unknown(),
-            *self._misplaced(),
-            *self._missing(),
-        ]
+        return [*self.system_problems(), *self.user_problems()]
+
+    def system_problems(self) -> list[str]:
+        """Those of the system message."""
+        return [*_unclosed("system", self.system), *self._unknown(self.system), *self._misplaced()]
+
+    def user_problems(self) -> list[str]:
+        """Those of the user message, and what neither holds."""
+        return [*_unclosed("user", self.user), *self._unknown(self.user), *self._missing()]
 
     def check(self) -> None:
         """Raises TemplateError if it cannot be used."""
         if problems := self.problems():
             raise TemplateError(" ".join(problems))
 
-    def _unknown(self) -> list[str]:
+    def _unknown(self, text: str) -> list[str]:
         known = PLACEHOLDERS[self.use]
-        unknown = [name for name in dict.fromkeys(self.names) if name not in known]
+        unknown = [name for name in dict.fromkeys(_names(text)) if name not in known]
         if not unknown:
             return []
         names = ", ".join(f"{{{{{name[:_MAX_SHOWN]}}}}}" for name in unknown)

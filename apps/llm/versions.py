@@ -76,7 +76,7 @@ class VersionContent:
             f"points: {'reversed' if self.is_reversed else 'in their order'}",
             f"cannot_tell: {'allowed' if self.cannot_tell else 'not allowed'}",
             f"texts around the template: format {self.prompt_format}",
-            *(_example_line(choice) for choice in self.examples),
+            *(example_line(choice) for choice in self.examples),
             "--- system message ---",
             *self.template.system.split("\n"),
             "--- user message ---",
@@ -91,7 +91,11 @@ class DiffLine(NamedTuple):
 
 def diff_versions(old: VersionContent, new: VersionContent) -> list[DiffLine]:
     """Every line of both, in order: those they share once, else what was removed before what was added."""
-    before, after = old.lines(), new.lines()
+    return diff_lines(old.lines(), new.lines())
+
+
+def diff_lines(before: Sequence[str], after: Sequence[str]) -> list[DiffLine]:
+    """The same of any two texts in lines."""
     matcher = SequenceMatcher(None, before, after, autojunk=False)
     lines: list[DiffLine] = []
     for kind, start, end, new_start, new_end in matcher.get_opcodes():
@@ -132,7 +136,8 @@ def _changed(change: Change, texts: Iterable[str]) -> list[DiffLine]:
     return [DiffLine(change, text) for text in texts]
 
 
-def _example_line(choice: ExampleChoice) -> str:
+def example_line(choice: ExampleChoice) -> str:
+    """An example as a line of a version's content."""
     score = point_text(choice.score)
     return f"example for {choice.dimension}, {choice.slot}: {choice.item} = {score} ({choice.content_hash[:12]})"
 

@@ -29,7 +29,22 @@ def test_the_default_templates_can_be_used_and_leave_nothing_out(use):
 
 def test_unknown_placeholders_are_all_named():
     message = problem(system="{{ rôle }}", user=USER + "{{scales}} {{}} {{a b}}")
-    assert message.startswith("Unknown placeholders: {{rôle}}, {{scales}}, {{}}, {{a b}}. Known for one scale: scale,")
+    assert message.startswith("Unknown placeholders: {{rôle}}. Known for one scale: scale,")
+    assert "Unknown placeholders: {{scales}}, {{}}, {{a b}}. Known for one scale: scale," in message
+
+
+def test_each_problem_is_told_of_its_message():
+    template = PromptTemplate(Use.SCALE, "{{conversation}} {{ {{tone}}", "{{question}} {{points}} {{colour}}")
+    assert [text.split(".")[0][:40] for text in template.system_problems()] == [
+        "The system message opens a placeholder w",
+        "Unknown placeholders: {{tone}}",
+        "{{conversation}} may stand in the user m",
+    ]
+    assert [text.split(".")[0] for text in template.user_problems()] == [
+        "Unknown placeholders: {{colour}}",
+        "{{answer_form}} is missing",
+    ]
+    assert template.problems() == template.system_problems() + template.user_problems()
 
 
 @pytest.mark.parametrize("use", Use)
