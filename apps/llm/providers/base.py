@@ -1,0 +1,182 @@
+"""What the three SDKs have in common: one request through their client, its answer read as plain JSON. Pure.
+
+Loaded with the first provider, not before: the HTTP library takes a moment.
+"""
+
+import json
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from ipaddress import ip_address
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+import httpx2
+
+from apps.llm.prompts import Message
+from apps.llm.providers.failures import scrubbed, status_failure
+from apps.llm.providers.protocol import Completion, ErrorKind, Parameters, ProviderError, Target
+
+CONNECT_SECONDS = 10.0
+MOST_TOKENS = 2**31 - 1
+LONGEST_REASON = 60
+
+
+class Sent(NamedTuple):
+    """The server's answer with a status of 200 or so, not read yet."""
+
+    status: int
+    text: str
+
+
+class Answer(NamedTuple):
+    """What an answer says, whatever the provider."""
+
+    text: str
+    finish_reason: str = ""
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+
+class UnreadableAnswer(Exception):  # noqa: N818 - reads as what happened
+    """The answer is not in the form of its protocol; the message is a sentence."""
+
+
+class SdkProvider(ABC):
+    """One model on one server through an SDK's client. It knows the key, and shows it nowhere."""
+
+    def __init__(self, target: Target, key: str) -> None:
+        self.target = target
+        self._key = key
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.target.model} at {self.target.base_url or 'its provider'}>"
+
+    @abstractmethod
+    def request_body(
+        self, messages: Sequence[Message], schema: Mapping[str, Any] | None, parameters: Parameters
+    ) -> dict[str, Any]:
+        """What is sent, as it stands in the request."""
+
+    @abstractmethod
+    def _send(self, body: dict[str, Any]) -> Sent:
+        """Sends it through the SDK. Raises whatever the SDK raises."""
+
+    @abstractmethod
+    def _read(self, found: dict[str, Any]) -> Answer:
+        """Reads the answer's JSON. Raises UnreadableAnswer; a KeyError, TypeError or the like is taken for one."""
+
+    def complete(
+        self, messages: Sequence[Message], schema: Mapping[str, Any] | None, parameters: Parameters
+    ) -> Completion:
+        """Sends one request and waits for its answer. Raises ProviderError, and nothing else."""
+        started = time.monotonic()
+        try:
+            sent = self._send(self.request_body(messages, schema, parameters))
+            answer = self._answer(sent)
+        except Exception as error:
+            failure = self._failure(error)
+            # Without its cause: that may hold the key, and whoever logs it would tell.
+            raise self._told(failure, _milliseconds_since(started)) from None
+        return Completion(
+            text=scrubbed(answer.text, self._key),
+            finish_reason=scrubbed(answer.finish_reason, self._key)[:LONGEST_REASON],
+            input_tokens=_tokens(answer.input_tokens),
+            output_tokens=_tokens(answer.output_tokens),
+            raw=scrubbed(sent.text, self._key),
+            http_status=sent.status,
+            latency_ms=_milliseconds_since(started),
+        )
+
+    def _answer(self, sent: Sent) -> Answer:
+        try:
+            found = json.loads(sent.text)
+        except (ValueError, RecursionError):
+            raise _unreadable("The server's answer is not JSON.", sent) from None
+        if not isinstance(found, dict):
+            raise _unreadable("The server's answer is not a JSON object.", sent)
+        try:
+            return self._read(found)
+        except UnreadableAnswer as error:
+            raise _unreadable(str(error), sent) from None
+        except (KeyError, IndexError, TypeError, AttributeError, ValueError):
+            raise _unreadable("The server's answer lacks the fields of a completion.", sent) from None
+
+    def _failure(self, error: Exception) -> ProviderError:
+        """What an SDK's exception means, told by what it holds: they all rest on the same HTTP library."""
+        if isinstance(error, ProviderError):
+            return error
+        response = getattr(error, "response", None)
+        if isinstance(response, httpx2.Response):
+            return status_failure(response.status_code, response.text, response.headers)
+        broken = _transport_error(error)
+        if isinstance(broken, httpx2.ConnectTimeout):
+            return ProviderError(ErrorKind.PASSING, "The server could not be reached in time.")
+        if isinstance(broken, httpx2.TimeoutException):
+            return ProviderError(ErrorKind.PASSING, f"No answer within {self.target.timeout_seconds:g} seconds.")
+        if isinstance(broken, httpx2.ConnectError):
+            return ProviderError(ErrorKind.PASSING, f"The server could not be reached: {_reason(broken)}.")
+        if broken is not None:
+            return ProviderError(ErrorKind.PASSING, f"The connection broke: {_reason(broken)}.")
+        return ProviderError(ErrorKind.REFUSED, f"The request could not be made: {_reason(error)}.")
+
+    def _told(self, failure: ProviderError, latency_ms: int) -> ProviderError:
+        return ProviderError(
+            failure.kind,
+            scrubbed(failure.message, self._key),
+            http_status=failure.http_status,
+            retry_after=failure.retry_after,
+            raw=scrubbed(failure.raw, self._key),
+            latency_ms=latency_ms,
+        )
+
+
+def http_client(target: Target, transport: httpx2.BaseTransport | None = None) -> httpx2.Client:
+    """The client a provider sends with. transport: one that answers by itself, for tests.
+
+    It follows no redirects, and does not send through a proxy what stays on this machine: text goes to the address that
+    the endpoint names, and to no other.
+    """
+    seconds = target.timeout_seconds
+    return httpx2.Client(
+        transport=transport,
+        timeout=httpx2.Timeout(seconds, connect=min(seconds, CONNECT_SECONDS)),
+        limits=httpx2.Limits(max_connections=None, max_keepalive_connections=100),
+        follow_redirects=False,
+        trust_env=not _is_loopback(target.base_url),
+    )
+
+
+def _is_loopback(base_url: str) -> bool:
+    host = urlsplit(base_url).hostname or ""
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _unreadable(sentence: str, sent: Sent) -> ProviderError:
+    return ProviderError(ErrorKind.PASSING, sentence, http_status=sent.status, raw=sent.text)
+
+
+def _transport_error(error: BaseException | None) -> httpx2.RequestError | None:
+    """The error of the HTTP library that an SDK's error stands for."""
+    while error is not None:
+        if isinstance(error, httpx2.RequestError):
+            return error
+        error = error.__cause__
+    return None
+
+
+def _reason(error: Exception) -> str:
+    return f"{type(error).__name__}, {error}".strip(" ,.")
+
+
+def _tokens(number: Any) -> int | None:
+    """A number of tokens that can be stored, or None."""
+    is_number = isinstance(number, int) and not isinstance(number, bool)
+    return number if is_number and 0 <= number <= MOST_TOKENS else None
+
+
+def _milliseconds_since(started: float) -> int:
+    return round((time.monotonic() - started) * 1000)

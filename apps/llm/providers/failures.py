@@ -1,0 +1,134 @@
+"""What went wrong with a request, as a ProviderError: by status, and by what the server says of it. Pure."""
+
+import json
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+from urllib.parse import quote
+
+from apps.llm.providers.protocol import ErrorKind, ProviderError
+
+HIDDEN = "[key]"
+SHORTEST_KEY = 4  # anything shorter is no secret, and would tear words apart
+LONGEST_KEPT = 1_000_000  # characters of what a server sends; a reply of a fifth of it is too long to be read
+LONGEST_SAID = 500  # characters of a server's own words that a sentence repeats
+
+_NOT_STORABLE = re.compile("[\x00\ud800-\udfff]")
+# The account is empty: words of error codes and messages, whatever the status. A provider that says "quota" of a limit
+# by the minute is not meant.
+_EMPTY_ACCOUNT = re.compile(
+    r"insufficient[_ ](?:quota|credits?|balance|funds)|billing_(?:hard_limit|not_active)|credit balance is too low",
+    re.I,
+)
+_DAILY_QUOTA = re.compile(r'"quotaId"\s*:\s*"[^"]*PerDay')
+_BAD_KEY = re.compile(r"API_KEY_INVALID|API key not valid|API key expired", re.I)
+_DELAY = re.compile(r'"retryDelay"\s*:\s*"([0-9.]+)s"')
+_KINDS = {
+    401: ErrorKind.KEY,
+    402: ErrorKind.QUOTA,
+    403: ErrorKind.KEY,
+    404: ErrorKind.NOT_FOUND,
+    408: ErrorKind.PASSING,
+    409: ErrorKind.PASSING,
+    429: ErrorKind.RATE,
+}
+_SENTENCES = {
+    ErrorKind.PASSING: "The server could not answer just now (status {status}).",
+    ErrorKind.RATE: "The server asks to be sent fewer requests (status {status}).",
+    ErrorKind.KEY: "The server does not take the key (status {status}).",
+    ErrorKind.QUOTA: "The account has nothing left (status {status}).",
+    ErrorKind.NOT_FOUND: "The server has nothing at this address, or no such model (status {status}).",
+    ErrorKind.REFUSED: "The server refused the request (status {status}).",
+}
+
+
+def scrubbed(text: str, key: str) -> str:
+    """The text without the key, also where it stands in JSON or in an address; and storable in any database."""
+    if len(key) >= SHORTEST_KEY:
+        # The longest form first: a shorter one may be part of it.
+        forms = {key, json.dumps(key)[1:-1], quote(key), quote(key, safe="")}
+        for form in sorted(forms, key=len, reverse=True):
+            text = text.replace(form, HIDDEN)
+    return _NOT_STORABLE.sub("\ufffd", text[:LONGEST_KEPT])
+
+
+def status_failure(status: int, text: str, headers: Mapping[str, str], *, now: datetime | None = None) -> ProviderError:
+    """What an answer with another status than 200 means. headers: their names in lower case, or in any if the mapping
+    does not tell them apart."""
+    said = _said(text)
+    kind = _kind(status, text, said)
+    sentence = _SENTENCES[kind].format(status=status)
+    if said:
+        sentence = f"{sentence} It says: {said}"
+    wait = retry_after(headers, now=now)
+    if wait is None and (delay := _DELAY.search(text)):
+        wait = _number(delay[1])
+    return ProviderError(kind, sentence, http_status=status, retry_after=wait, raw=text)
+
+
+def _kind(status: int, text: str, said: str) -> ErrorKind:
+    if status in (400, 403, 429):
+        if _EMPTY_ACCOUNT.search(f"{said} {_codes(text)}") or (status == 429 and _DAILY_QUOTA.search(text)):
+            return ErrorKind.QUOTA
+        if status == 400 and _BAD_KEY.search(text):
+            return ErrorKind.KEY
+    if status in _KINDS:
+        return _KINDS[status]
+    if 300 <= status < 400:
+        return ErrorKind.NOT_FOUND  # moved; nothing is sent to an address that no endpoint names
+    return ErrorKind.REFUSED if 400 <= status < 500 else ErrorKind.PASSING
+
+
+def _error(text: str) -> Any:
+    """The part of a body that tells of the error: `{"error": {...}}`, `[{"error": ...}]`, or all of it."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if isinstance(found, list) and len(found) == 1:
+        found = found[0]
+    return found.get("error", found) if isinstance(found, dict) else found
+
+
+def _said(text: str) -> str:
+    """The server's own words on one line, at most so many characters of them."""
+    error = _error(text)
+    if isinstance(error, dict):
+        error = next((error[name] for name in ("message", "detail", "error") if isinstance(error.get(name), str)), "")
+    words = error if isinstance(error, str) else "" if text.lstrip().startswith(("{", "[", "<")) else text
+    line = " ".join(words.split())
+    return line if len(line) <= LONGEST_SAID else f"{line[:LONGEST_SAID]}…"
+
+
+def _codes(text: str) -> str:
+    error = _error(text)
+    return " ".join(str(error.get(name, "")) for name in ("code", "type")) if isinstance(error, dict) else ""
+
+
+# --- How long to wait -----------------------------------------------------------------------------------------------
+
+
+def retry_after(headers: Mapping[str, str], *, now: datetime | None = None) -> float | None:
+    """Seconds to wait as `retry-after-ms` or `retry-after` say, the latter perhaps as a date; None if neither can be read."""
+    if (milliseconds := _number(headers.get("retry-after-ms", ""))) is not None:
+        return milliseconds / 1000
+    text = headers.get("retry-after", "")
+    if (seconds := _number(text)) is not None:
+        return seconds
+    try:
+        moment = parsedate_to_datetime(text)
+    except (TypeError, ValueError):
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return max((moment - (now or datetime.now(UTC))).total_seconds(), 0.0)
+
+
+def _number(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if 0 <= number < float("inf") else None
