@@ -130,6 +130,10 @@ def test_who_rates_in_the_study_is_told_why_there_is_nothing_to_see(client, comp
 def test_once_discussion_is_open_who_rates_sees_it_too(client, computed, rosa):
     join_as_rater(study=computed, user=rosa, kind=RaterKind.EXPERT)
     Study.objects.update(discussion_open=True)
+    answer = client.get(PAGE)
+    assert answer.status_code == 403
+    assert "scores are sealed" in answer.text
+    Study.objects.update(model_scores_sealed=False)
     assert client.get(PAGE).status_code == 200
 
 

@@ -1,8 +1,8 @@
 import pytest
 from django.utils import timezone
 
-from apps.studies.models import Assignment, AssignmentState, Item, MemberRole, Rater, RaterKind
-from apps.studies.services.blindness import may_discuss, may_see_ratings, sight_of
+from apps.studies.models import Assignment, AssignmentState, Item, MemberRole, Rater, RaterKind, Study
+from apps.studies.services.blindness import may_discuss, may_see_ratings, sees_ratings, sight_of
 from apps.studies.services.raters import add_rater
 
 pytestmark = pytest.mark.django_db
@@ -60,9 +60,33 @@ def test_who_works_with_the_study_has_all_of_it_in_sight(grief, model, person, r
 def test_an_owner_who_rates_has_nothing_in_sight_until_discussion_is_open(grief, rosa, model):
     add_rater(study=grief, kind=RaterKind.EXPERT, user=rosa)
     assert sight_of(user=rosa, study=grief) is None
-    grief.discussion_open = True
+    grief.discussion_open, grief.model_scores_sealed = True, False
     assert sight_of(user=rosa, study=grief).is_whole
     assert model in sight_of(user=rosa, study=grief).raters()
+
+
+@pytest.mark.parametrize("person", ["rosa", "ada"])
+def test_while_models_are_sealed_who_rates_sees_as_raters_do_whatever_else_they_are(grief, model, person, request):
+    user = request.getfixturevalue(person)
+    add_rater(study=grief, kind=RaterKind.EXPERT, user=user)
+    Study.objects.update(discussion_open=True)
+    grief.refresh_from_db()
+    assert not may_see_ratings(user=user, study=grief)
+    assert not Study.objects.annotate(sees=sees_ratings(user)).get(pk=grief.pk).sees
+    sight = sight_of(user=user, study=grief)
+    assert not sight.is_whole
+    assert model not in sight.raters()
+    Study.objects.update(model_scores_sealed=False)
+    grief.refresh_from_db()
+    assert may_see_ratings(user=user, study=grief)
+    assert Study.objects.annotate(sees=sees_ratings(user)).get(pk=grief.pk).sees
+
+
+def test_a_seal_over_nothing_hides_nothing(grief, rosa):
+    add_rater(study=grief, kind=RaterKind.EXPERT, user=rosa)
+    grief.discussion_open = True
+    assert grief.model_scores_sealed
+    assert sight_of(user=rosa, study=grief).is_whole
 
 
 def test_a_rater_has_in_sight_what_they_handed_in_once_discussion_is_open(grief, emil):

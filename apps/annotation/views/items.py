@@ -86,7 +86,7 @@ def _is_known(request: PersonRequest, study: Study, pk: int) -> bool:
 
 def _hidden(request: PersonRequest, study: Study) -> HttpResponse:
     works_with_it = study.is_readable_by(request.user)
-    if works_with_it:
+    if works_with_it and not study.discussion_open:
         words = gettext(
             "You rate in this study, so its ratings are hidden from you until discussion is open or you give up rating."
         )

@@ -13,18 +13,27 @@ def may_see_ratings(*, user: User, study: Study) -> bool:
     """Whether a person may see other raters' values, and any figure made from them.
 
     Owners, researchers and admins may, unless they rate in the study themselves: then not before discussion is open
-    or they have left it as a rater. Sealed model scores are no matter here: the seal hides them from raters, and
-    whoever may see ratings at all works with every rater's.
+    and nothing is sealed, or they have left it as a rater. Tables and figures of a whole study have its models in
+    them, so somebody who rates waits for these to be unsealed as well.
     """
     if not study.is_readable_by(user):
         return False
-    return study.discussion_open or not study.raters.filter(user=user, left_at=None).exists()
+    if not study.raters.filter(user=user, left_at=None).exists():
+        return True
+    return study.discussion_open and not has_sealed_scores(study)
+
+
+def has_sealed_scores(study: Study) -> bool:
+    """Whether there are models whose scores are kept from everybody who rates."""
+    return study.model_scores_sealed and study.raters.filter(kind=RaterKind.LLM).exists()
 
 
 def sees_ratings(user: User) -> "ExpressionWrapper[Combinable]":
     """`may_see_ratings` as an expression over studies that the person works with (`Study.objects.readable_by`)."""
-    rates = Rater.objects.filter(study=OuterRef("pk"), user=user, left_at=None)
-    return ExpressionWrapper(Q(discussion_open=True) | ~Exists(rates), output_field=BooleanField())
+    rates = Exists(Rater.objects.filter(study=OuterRef("pk"), user=user, left_at=None))
+    models = Exists(Rater.objects.filter(study=OuterRef("pk"), kind=RaterKind.LLM))
+    is_sealed = Q(model_scores_sealed=True) & Q(models)
+    return ExpressionWrapper(~Q(rates) | (Q(discussion_open=True) & ~is_sealed), output_field=BooleanField())
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +67,8 @@ class Sight:
 def sight_of(*, user: User, study: Study) -> Sight | None:
     """What of the ratings of single items a person may see; None: nothing.
 
-    Whoever `may_see_ratings` sees everything. Who only rates sees others' ratings while discussion is open.
+    Whoever `may_see_ratings` sees everything. Who rates sees others' ratings while discussion is open, and so do
+    owners and researchers who rate, for as long as models' scores are sealed.
     """
     rater = study.raters.filter(user=user, left_at=None).first()
     if may_see_ratings(user=user, study=study):

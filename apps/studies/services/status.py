@@ -16,6 +16,7 @@ from apps.studies.services.coverage import GroupCoverage, coverage_of
 from apps.studies.services.design import DesignError, refresh_items
 
 DISCUSSION_ACTS = ("discussion.open", "discussion.close")
+SEAL_ACTS = ("model_scores.seal", "model_scores.unseal")
 
 
 class StatusError(ValueError):
@@ -132,6 +133,21 @@ def set_discussion(*, study: Study, is_open: bool, by: User | None) -> Study:
     study.discussion_open = is_open
     study.save(update_fields=["discussion_open", "updated_at"])
     _remember(study, DISCUSSION_ACTS[0 if is_open else 1], by, status=study.status)
+    return study
+
+
+@transaction.atomic
+def set_seal(*, study: Study, is_sealed: bool, by: User | None) -> Study:
+    """Keep models' scores from everybody who rates, or no longer. What was seen stays seen; each turn is remembered.
+
+    Raises StatusError where it is so already.
+    """
+    study = Study.objects.select_for_update().get(pk=study.pk)
+    if study.model_scores_sealed == is_sealed:
+        raise StatusError(_("The models' scores are sealed already.") if is_sealed else _("They are not sealed."))
+    study.model_scores_sealed = is_sealed
+    study.save(update_fields=["model_scores_sealed", "updated_at"])
+    _remember(study, SEAL_ACTS[0 if is_sealed else 1], by, status=study.status, discussion_open=study.discussion_open)
     return study
 
 
