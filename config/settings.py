@@ -308,5 +308,6 @@ LOGGING = {
         "kombu.connection": {"level": "ERROR"},
         "django.server": {"handlers": ["console"], "level": "INFO", "propagate": False},
         "axes": {"level": "WARNING"},
+        "httpx2": {"level": "WARNING"},  # a line for every request to a model
     },
 }

@@ -137,14 +137,18 @@ def http_client(target: Target, transport: httpx2.BaseTransport | None = None) -
     It follows no redirects, and does not send through a proxy what stays on this machine: text goes to the address that
     the endpoint names, and to no other.
     """
-    seconds = target.timeout_seconds
     return httpx2.Client(
         transport=transport,
-        timeout=httpx2.Timeout(seconds, connect=min(seconds, CONNECT_SECONDS)),
+        timeout=timeout_of(target),
         limits=httpx2.Limits(max_connections=None, max_keepalive_connections=100),
         follow_redirects=False,
         trust_env=not _is_loopback(target.base_url),
     )
+
+
+def timeout_of(target: Target) -> httpx2.Timeout:
+    """How long to wait for the answer, and much less for a server that is not there."""
+    return httpx2.Timeout(target.timeout_seconds, connect=min(target.timeout_seconds, CONNECT_SECONDS))
 
 
 def _is_loopback(base_url: str) -> bool:

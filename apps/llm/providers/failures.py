@@ -111,7 +111,7 @@ def _codes(text: str) -> str:
 
 
 def retry_after(headers: Mapping[str, str], *, now: datetime | None = None) -> float | None:
-    """Seconds to wait as `retry-after-ms` or `retry-after` say, the latter perhaps as a date; None if neither can be read."""
+    """Seconds to wait, as `retry-after-ms` or `retry-after` say (seconds, or a date); None if neither is readable."""
     if (milliseconds := _number(headers.get("retry-after-ms", ""))) is not None:
         return milliseconds / 1000
     text = headers.get("retry-after", "")

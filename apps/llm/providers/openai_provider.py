@@ -8,7 +8,7 @@ import httpx2
 import openai
 
 from apps.llm.prompts import Message
-from apps.llm.providers.base import Answer, SdkProvider, Sent, UnreadableAnswer, http_client
+from apps.llm.providers.base import Answer, SdkProvider, Sent, UnreadableAnswer, http_client, timeout_of
 from apps.llm.providers.failures import status_failure
 from apps.llm.providers.protocol import Parameters, Target
 
@@ -26,7 +26,7 @@ class OpenAIProvider(SdkProvider):
             api_key=key or "none",
             base_url=target.base_url or BASE_URL,
             max_retries=0,
-            timeout=target.timeout_seconds,
+            timeout=timeout_of(target),
             http_client=http_client(target, transport),
         )
 
