@@ -1,0 +1,53 @@
+"""The models of a study: what is running, what was asked so far, and what the next step is."""
+
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.http import HttpResponse
+from django.views.decorators.http import require_safe
+
+from apps.accounts.access import PersonRequest
+from apps.common.htmx import render_page_or_partial
+from apps.llm.models import Baseline, Endpoint, RunState
+from apps.llm.services.endpoint_lists import listed_endpoints, shown_endpoints
+from apps.llm.services.prompt_listing import prompts_of
+from apps.llm.services.run_listing import listed_runs, runs_of
+from apps.studies.access import readable_study
+from apps.studies.models import Study, StudyStatus
+
+RUNS_ON_A_PAGE = 20
+ENDPOINTS_SHOWN = 10
+POLL_SECONDS = 5
+
+
+@require_safe
+@login_required
+def home(request: PersonRequest, slug: str) -> HttpResponse:
+    """For whoever works with the study: it shows how runs go and no score. Its part `runs` is asked for again while
+    one is running."""
+    study = readable_study(request.user, slug)
+    page = Paginator(runs_of(study), RUNS_ON_A_PAGE).get_page(request.GET.get("page"))
+    rows = listed_runs(page)
+    context = {
+        "study": study,
+        "is_managed": study.is_managed_by(request.user),
+        "is_draft": study.status == StudyStatus.DRAFT,
+        "page_obj": page,
+        "rows": rows,
+        "is_running": any(row.run.state == RunState.RUNNING for row in rows),
+        "poll_seconds": POLL_SECONDS,
+        **_parts(study),
+    }
+    return render_page_or_partial(request, "llm/home.html", context, partial="runs")
+
+
+def _parts(study: Study) -> dict[str, Any]:
+    in_use = Endpoint.objects.in_use().count()
+    endpoints = shown_endpoints(list(listed_endpoints().filter(retired_at=None)[:ENDPOINTS_SHOWN]))
+    return {
+        "prompts": prompts_of(study),
+        "baselines": Baseline.objects.filter(study=study).select_related("rater", "job").order_by("rule"),
+        "endpoints": endpoints,
+        "n_more_endpoints": in_use - len(endpoints),
+    }
