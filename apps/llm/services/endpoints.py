@@ -11,6 +11,7 @@ from apps.accounts.models import User
 from apps.common.models import AuditEntry
 from apps.llm.models import Endpoint
 from apps.llm.providers.protocol import Target
+from apps.llm.services.endpoint_rules import base_url_problem, key_variable_problem
 
 # What makes an endpoint another rater. Once a model rater uses it, this stays.
 IDENTITY = ("provider", "base_url", "model", "response_format")
@@ -66,8 +67,9 @@ def identity_is_fixed(endpoint: Endpoint) -> bool:
 
 @transaction.atomic
 def create_endpoint(*, by: User | None, **values: Any) -> Endpoint:
-    """A new endpoint with fields of CHANGEABLE; they are those of a form that was valid."""
+    """A new endpoint with fields of CHANGEABLE. Raises EndpointError for an address or variable that may not be."""
     _check_names(values)
+    _check_rules(values.get("base_url", ""), values.get("key_variable", ""))
     endpoint = Endpoint.objects.create(created_by=by, **values)
     details = {name: _plain(getattr(endpoint, name)) for name in CHANGEABLE if name != "name"}
     _remember(endpoint, "create", by, details)
@@ -79,7 +81,7 @@ def update_endpoint(*, endpoint: Endpoint, by: User | None, **values: Any) -> En
     """Set fields of CHANGEABLE; what changed is remembered, if anything did.
 
     Where the address changes, the studies' leave to send text there ends: it was given for another address.
-    Raises EndpointError where the identity of an endpoint in use would change.
+    Raises EndpointError where the identity of an endpoint in use would change, or a rule is broken.
     """
     _check_names(values)
     endpoint = Endpoint.objects.select_for_update().get(pk=endpoint.pk)
@@ -93,6 +95,7 @@ def update_endpoint(*, endpoint: Endpoint, by: User | None, **values: Any) -> En
     details: dict[str, Any] = {name: [_plain(before[name]), _plain(values[name])] for name in changed}
     for name in changed:
         setattr(endpoint, name, values[name])
+    _check_rules(endpoint.base_url, endpoint.key_variable)
     endpoint.save(update_fields=[*changed, "updated_at"])
     if {"provider", "base_url"} & set(changed):
         ended = endpoint.text_consents.all().delete()[0]
@@ -125,6 +128,14 @@ def _set_retired(endpoint: Endpoint, *, is_retired: bool, by: User | None) -> No
 def _check_names(values: dict[str, Any]) -> None:
     if unknown := values.keys() - set(CHANGEABLE):
         raise TypeError(f"not to be set here: {', '.join(sorted(unknown))}")
+
+
+def _check_rules(base_url: str, key_variable: str) -> None:
+    """Whoever fills the fields, no key is kept in them and none is sent in the open."""
+    if problem := key_variable_problem(key_variable):
+        raise EndpointError("key_variable", problem)
+    if problem := base_url_problem(base_url, key_variable=key_variable):
+        raise EndpointError("base_url", problem)
 
 
 def _remember(endpoint: Endpoint, verb: str, by: User | None, details: dict[str, Any]) -> None:

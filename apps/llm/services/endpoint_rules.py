@@ -1,0 +1,121 @@
+"""What an endpoint may say of its address and its key's variable. Each rule gives "" or one sentence."""
+
+import ipaddress
+import re
+from urllib.parse import urlsplit
+
+from django.utils.translation import gettext as _
+
+from apps.llm.models import Endpoint
+
+VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{0,99}")
+# Settings of Accord and of what it runs on: some are secrets, none is a provider's key (docs/running.md).
+TAKEN = frozenset(
+    {
+        "ALLOWED_HOSTS",
+        "BASE_URL",
+        "CI",
+        "CSRF_TRUSTED_ORIGINS",
+        "DEBUG",
+        "DEFAULT_FROM_EMAIL",
+        "HOME",
+        "HOST",
+        "PATH",
+        "PORT",
+        "PWD",
+        "SECRET_KEY",
+        "SHELL",
+        "UPLOAD_MAX_BYTES",
+        "USER",
+    }
+)
+TAKEN_PREFIXES = (
+    "ACCORD_",
+    "CELERY_",
+    "DATABASE_",
+    "DJANGO_",
+    "EMAIL_",
+    "GUNICORN_",
+    "LD_",
+    "LLM_LEASE",
+    "PG",
+    "POSTGRES",
+    "PYTHON",
+    "REDIS",
+    "SECRET_KEY",
+    "WEB_CONCURRENCY",
+)
+# How keys of well-known providers begin.
+KEY_BEGINNINGS = ("sk-", "AIza", "gsk_", "hf_", "xai-", "pplx-", "Bearer ")
+LONGEST_WITHOUT_A_BREAK = 20
+
+
+def looks_like_a_key(text: str) -> bool:
+    """Whether a text is more likely a key than a name: it is then neither stored nor shown."""
+    return text.strip().startswith(KEY_BEGINNINGS)
+
+
+def key_variable_problem(name: str) -> str:
+    """What is wrong with the name of a variable; the sentence never repeats what was given. "" for an empty one."""
+    if not name:
+        return ""
+    if not VARIABLE.fullmatch(name) or _is_one_long_word(name):
+        return _(
+            "Give the NAME of an environment variable, for example OPENAI_API_KEY: capital letters, digits and "
+            "underscores. Never the key itself; what was typed is not kept."
+        )
+    if name in TAKEN or name.startswith(TAKEN_PREFIXES) or name.endswith("_PROXY"):
+        return _("%(name)s is a variable of Accord or of the system. Give the key a variable of its own.") % {
+            "name": name
+        }
+    return ""
+
+
+def base_url_problem(url: str, *, key_variable: str) -> str:
+    """What is wrong with an address; "" also for an empty one, which is the provider's own."""
+    if not url:
+        return ""
+    try:
+        parts = urlsplit(url)
+        host, has_port = parts.hostname or "", parts.port is not None
+    except ValueError:
+        return _("This is not an address; expected for example http://127.0.0.1:8001/v1.")
+    if parts.scheme not in ("http", "https") or not host or not _is_plain(url):
+        return _("Give an address that begins with http:// or https://, for example http://127.0.0.1:8001/v1.")
+    if parts.netloc.endswith(":") and not has_port:
+        return _("The address ends its host with a colon; give the port's number after it.")
+    if has_secret_place(url):
+        return _(
+            "Give the address without a user name, a password, a query (?) or a fragment (#): a key belongs into an "
+            "environment variable. What was typed is not kept."
+        )
+    if key_variable and parts.scheme == "http" and not Endpoint(base_url=url).is_loopback:
+        return _(
+            "Over http:// the key would travel unprotected. Use https://, or leave the key's variable empty if the "
+            "server needs none."
+        )
+    return ""
+
+
+def has_secret_place(url: str) -> bool:
+    """Whether an address has a part that could hold a secret."""
+    return any(mark in url for mark in "@?#")
+
+
+def is_unprotected(endpoint: Endpoint) -> bool:
+    """Whether text travels in the open to another machine outside of a private network."""
+    if not endpoint.base_url.startswith("http://") or endpoint.is_loopback:
+        return False
+    try:
+        return not ipaddress.ip_address(urlsplit(endpoint.base_url).hostname or "").is_private
+    except ValueError:
+        return True
+
+
+def _is_one_long_word(name: str) -> bool:
+    """Long, with digits and without an underscore: how some providers' keys look."""
+    return len(name) >= LONGEST_WITHOUT_A_BREAK and "_" not in name and any(sign.isdigit() for sign in name)
+
+
+def _is_plain(url: str) -> bool:
+    return url.isascii() and url.isprintable() and " " not in url and "\\" not in url
