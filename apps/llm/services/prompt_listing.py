@@ -1,0 +1,113 @@
+"""Prompts and versions as pages show them: lists, the lines of a version, its examples and its raters."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from django.db.models import Count, OuterRef, QuerySet, Subquery
+
+from apps.common.counting import counted
+from apps.frameworks.models import Dimension
+from apps.llm.examples import SLOTS
+from apps.llm.models import ModelRater, Prompt, PromptExample, PromptVersion
+from apps.llm.services.prompting import items_like
+from apps.llm.templates import Use
+from apps.llm.versions import DiffLine, ExampleChoice, diff_lines, example_line
+from apps.studies.models import Study
+
+
+@dataclass(frozen=True, slots=True)
+class PromptRow:
+    """A prompt in a list: its newest version, how many versions there are, and how many raters ask with them."""
+
+    prompt: Prompt
+    newest: PromptVersion
+    n_versions: int
+    n_raters: int
+
+
+def prompts_of(study: Study) -> list[PromptRow]:
+    """The study's prompts by name, each with its newest version. Two queries."""
+    newest = PromptVersion.objects.filter(prompt=OuterRef("pk")).order_by("-number").values("pk")[:1]
+    prompts = Prompt.objects.filter(study=study).annotate(
+        newest_id=Subquery(newest),
+        n_versions=counted(PromptVersion.objects.filter(prompt=OuterRef("pk")), by="prompt"),
+        n_raters=counted(ModelRater.objects.filter(version__prompt=OuterRef("pk")), by="version__prompt"),
+    )
+    rows = list(prompts.order_by("name", "pk"))
+    versions = PromptVersion.objects.select_related("prompt", "created_by").in_bulk([row.newest_id for row in rows])
+    return [PromptRow(row, versions[row.newest_id], row.n_versions, row.n_raters) for row in rows if row.newest_id]
+
+
+def raters_of(version: PromptVersion) -> list[ModelRater]:
+    """Who asks with the version, by name. One query."""
+    return list(version.model_raters.select_related("rater").order_by("rater__name"))
+
+
+def siblings_of(version: PromptVersion) -> "QuerySet[PromptVersion, PromptVersion]":
+    """Every version of the same prompt, the newest first, each with `n_raters`."""
+    rows = PromptVersion.objects.filter(prompt=version.prompt_id).select_related("prompt", "created_by")
+    return rows.annotate(n_raters=Count("model_raters")).order_by("-number")
+
+
+class ScaleExamples(NamedTuple):
+    """The examples of a version for one scale, low to high."""
+
+    dimension: Dimension
+    examples: Sequence[PromptExample]
+
+
+def study_examples(version: PromptVersion) -> list[ScaleExamples]:
+    """What a version shows, scale by scale in the frameworks' order. They show ratings. One query."""
+    found: dict[int, list[PromptExample]] = {}
+    for example in _examples(version):
+        found.setdefault(example.dimension_id, []).append(example)
+    return [ScaleExamples(examples[0].dimension, examples) for examples in found.values()]
+
+
+def n_left_out(version: PromptVersion) -> int:
+    """How many items of the study the examples of a version spoil for its raters. Two queries."""
+    hashes = version.examples.order_by().values_list("item__conversation__content_hash", flat=True).distinct()
+    return len(items_like(version.prompt.study_id, hashes))
+
+
+def content_lines(version: PromptVersion, *, with_examples: bool = True) -> list[str]:
+    """What makes the version another one, as lines to read and to compare. Examples show ratings. Two queries."""
+    return list(_lines(version, with_examples=with_examples))
+
+
+def diff_of(old: PromptVersion, new: PromptVersion, *, with_examples: bool = True) -> list[DiffLine]:
+    """Every line of both, in order."""
+    before = content_lines(old, with_examples=with_examples)
+    return diff_lines(before, content_lines(new, with_examples=with_examples))
+
+
+def _lines(version: PromptVersion, *, with_examples: bool) -> Iterator[str]:
+    yield f"asks for: {'one scale' if version.use == Use.SCALE else 'a whole framework'}"
+    for framework in version.frameworks.order_by("slug", "version"):
+        yield f"framework: {framework.slug}, version {framework.version} ({framework.content_hash[:12]})"
+    yield f"cannot_tell: {'allowed' if version.cannot_tell else 'not allowed'}"
+    yield f"texts around the template: format {version.prompt_format}"
+    for example in _examples(version) if with_examples else ():
+        conversation = example.item.conversation
+        name = f"{example.item.block.slug}/{conversation.external_id}"
+        scale = f"{example.dimension.framework.slug}/{example.dimension.slug}"
+        yield example_line(ExampleChoice(scale, example.slot, name, conversation.content_hash, example.score))
+    yield "--- system message ---"
+    yield from version.system.split("\n")
+    yield "--- user message ---"
+    yield from version.user.split("\n")
+
+
+def _examples(version: PromptVersion) -> list[PromptExample]:
+    """In the order of frameworks, scales and slots."""
+    rows = version.examples.select_related("dimension__framework", "item__block", "item__conversation")
+    return sorted(
+        rows,
+        key=lambda example: (
+            example.dimension.framework.slug,
+            example.dimension.framework_id,
+            example.dimension.position,
+            [*SLOTS].index(example.slot),  # type: ignore[arg-type]
+        ),
+    )
