@@ -8,7 +8,7 @@ import anthropic
 import httpx2
 
 from apps.llm.prompts import Message
-from apps.llm.providers.base import Answer, SdkProvider, Sent, UnreadableAnswer, http_client, timeout_of
+from apps.llm.providers.base import Answer, SdkProvider, Sent, UnreadableAnswer, timeout_of
 from apps.llm.providers.protocol import Parameters, Target
 
 BASE_URL = "https://api.anthropic.com"
@@ -19,13 +19,13 @@ class AnthropicProvider(SdkProvider):
     """Asks by messages. Temperature and seed are never sent: present models refuse the first and know no second."""
 
     def __init__(self, target: Target, key: str, transport: httpx2.BaseTransport | None = None) -> None:
-        super().__init__(target, key)
+        super().__init__(target, key, transport)
         self._client = anthropic.Anthropic(
             api_key=key or "none",
             base_url=target.base_url or BASE_URL,
             max_retries=0,
             timeout=timeout_of(target),
-            http_client=http_client(target, transport),
+            http_client=self._http,
         )
 
     def request_body(

@@ -6,7 +6,7 @@ Loaded with the first provider, not before: the HTTP library takes a moment.
 import json
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from ipaddress import ip_address
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -45,9 +45,16 @@ class UnreadableAnswer(Exception):  # noqa: N818 - reads as what happened
 class SdkProvider(ABC):
     """One model on one server through an SDK's client. It knows the key, and shows it nowhere."""
 
-    def __init__(self, target: Target, key: str) -> None:
+    def __init__(self, target: Target, key: str, transport: httpx2.BaseTransport | None = None) -> None:
+        """transport: one that answers by itself, for tests."""
         self.target = target
         self._key = key
+        self._http = _http_client(target, transport)
+
+    def __del__(self) -> None:
+        # When nobody holds it any more: a provider that is kept no longer may still be asking.
+        if hasattr(self, "_http"):
+            self._http.close()
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.target.model} at {self.target.base_url or 'its provider'}>"
@@ -109,16 +116,16 @@ class SdkProvider(ABC):
         response = getattr(error, "response", None)
         if isinstance(response, httpx2.Response):
             return status_failure(response.status_code, response.text, response.headers)
-        broken = _transport_error(error)
+        *_, broken = _chain(error)
         if isinstance(broken, httpx2.ConnectTimeout):
             return ProviderError(ErrorKind.PASSING, "The server could not be reached in time.")
         if isinstance(broken, httpx2.TimeoutException):
             return ProviderError(ErrorKind.PASSING, f"No answer within {self.target.timeout_seconds:g} seconds.")
         if isinstance(broken, httpx2.ConnectError):
             return ProviderError(ErrorKind.PASSING, f"The server could not be reached: {_reason(broken)}.")
-        if broken is not None:
+        if isinstance(broken, (httpx2.RequestError, OSError)):
             return ProviderError(ErrorKind.PASSING, f"The connection broke: {_reason(broken)}.")
-        return ProviderError(ErrorKind.REFUSED, f"The request could not be made: {_reason(error)}.")
+        return ProviderError(ErrorKind.REFUSED, f"The request could not be made: {_reason(broken)}.")
 
     def _told(self, failure: ProviderError, latency_ms: int) -> ProviderError:
         return ProviderError(
@@ -131,8 +138,8 @@ class SdkProvider(ABC):
         )
 
 
-def http_client(target: Target, transport: httpx2.BaseTransport | None = None) -> httpx2.Client:
-    """The client a provider sends with. transport: one that answers by itself, for tests.
+def _http_client(target: Target, transport: httpx2.BaseTransport | None) -> httpx2.Client:
+    """The client a provider sends with.
 
     It follows no redirects, and does not send through a proxy what stays on this machine: text goes to the address that
     the endpoint names, and to no other.
@@ -163,16 +170,15 @@ def _unreadable(sentence: str, sent: Sent) -> ProviderError:
     return ProviderError(ErrorKind.PASSING, sentence, http_status=sent.status, raw=sent.text)
 
 
-def _transport_error(error: BaseException | None) -> httpx2.RequestError | None:
-    """The error of the HTTP library that an SDK's error stands for."""
-    while error is not None:
-        if isinstance(error, httpx2.RequestError):
-            return error
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """The error and what it stands for, down to that of the HTTP library; an SDK's own says less."""
+    yield error
+    while error.__cause__ is not None and not isinstance(error, httpx2.RequestError):
         error = error.__cause__
-    return None
+        yield error
 
 
-def _reason(error: Exception) -> str:
+def _reason(error: BaseException) -> str:
     return f"{type(error).__name__}, {error}".strip(" ,.")
 
 

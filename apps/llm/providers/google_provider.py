@@ -7,7 +7,7 @@ import httpx2
 from google import genai
 
 from apps.llm.prompts import Message
-from apps.llm.providers.base import Answer, SdkProvider, Sent, http_client
+from apps.llm.providers.base import Answer, SdkProvider, Sent
 from apps.llm.providers.protocol import Parameters, Target
 
 BASE_URL = "https://generativelanguage.googleapis.com"
@@ -26,12 +26,12 @@ class GoogleProvider(SdkProvider):
     """Asks by generateContent, of Google's Gemini API or a server that speaks it."""
 
     def __init__(self, target: Target, key: str, transport: httpx2.BaseTransport | None = None) -> None:
-        super().__init__(target, key)
-        options = {
+        super().__init__(target, key, transport)
+        options: Any = {
             "base_url": target.base_url or BASE_URL,
             "api_version": API_VERSION,
             "timeout": max(round(target.timeout_seconds * 1000), 1),
-            "httpx_client": http_client(target, transport),
+            "httpx_client": self._http,
         }
         self._client = genai.Client(vertexai=False, api_key=key or "none", http_options=options)
 
@@ -52,16 +52,17 @@ class GoogleProvider(SdkProvider):
 
     def _send(self, body: dict[str, Any]) -> Sent:
         settings = body["generationConfig"]
-        config = {
+        config: Any = {
             "system_instruction": body.get("systemInstruction"),
             "temperature": settings.get("temperature"),
             "max_output_tokens": settings["maxOutputTokens"],
             "seed": settings.get("seed"),
             "response_mime_type": settings.get("responseMimeType"),
             "response_json_schema": settings.get("responseJsonSchema"),
+            **_ONE_REQUEST,
         }
-        answer = self._client.models.generate_content(
-            model=self.target.model, contents=body["contents"], config={**config, **_ONE_REQUEST}
+        answer: Any = self._client.models.generate_content(
+            model=self.target.model, contents=body["contents"], config=config
         )
         return Sent(200, answer.sdk_http_response.body or "")
 

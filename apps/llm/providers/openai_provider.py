@@ -8,7 +8,7 @@ import httpx2
 import openai
 
 from apps.llm.prompts import Message
-from apps.llm.providers.base import Answer, SdkProvider, Sent, UnreadableAnswer, http_client, timeout_of
+from apps.llm.providers.base import Answer, SdkProvider, Sent, UnreadableAnswer, timeout_of
 from apps.llm.providers.failures import status_failure
 from apps.llm.providers.protocol import Parameters, Target
 
@@ -20,14 +20,14 @@ class OpenAIProvider(SdkProvider):
     """Asks by chat completions. What a server takes as the form of the answer, the target says."""
 
     def __init__(self, target: Target, key: str, transport: httpx2.BaseTransport | None = None) -> None:
-        super().__init__(target, key)
+        super().__init__(target, key, transport)
         # Each setting is given: the SDK takes from the environment what is not.
         self._client = openai.OpenAI(
             api_key=key or "none",
             base_url=target.base_url or BASE_URL,
             max_retries=0,
             timeout=timeout_of(target),
-            http_client=http_client(target, transport),
+            http_client=self._http,
         )
 
     def request_body(
