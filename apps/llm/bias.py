@@ -58,17 +58,19 @@ _NEEDS_ORDER = frozenset({"shift_mean", "share_within_one"})
 class ScaleAnswers:
     """A model's answers on one scale, with what they are held against; NaN for missing.
 
-    original, reversed: (n,) its scores with the points as declared, and listed from the last to the first. draws:
-    (n, k) the valid values that each score of `original` was made from. experts: (n,) their lower median. words: (n,)
-    of the supporter's text. The n items are the same, in the same order, on every scale of a check.
+    scores: (n,) what it rates, made from draws (n, k), the values of its valid answers. original, reversed: (n,) the
+    answer to a question with the points as declared, and with the points listed from the last to the first. experts:
+    (n,) their lower median. words: (n,) of the supporter's text. The n items are the same, in the same order, on every
+    scale of a check.
     """
 
     framework: str
     dimension: str
     scale: Scale
+    scores: FloatArray
+    draws: FloatArray
     original: FloatArray
     reversed: FloatArray
-    draws: FloatArray
     experts: FloatArray
     words: FloatArray
 
@@ -339,7 +341,7 @@ def _length_figures(scales: Sequence[ScaleAnswers], resamples: int, seed: int) -
 
 def _slopes_of(answers: ScaleAnswers, resamples: int, seed: int) -> Iterator[Figure]:
     """All three on the items that the experts rated as well; where those are too few, the model's on all of its own."""
-    scored = ~np.isnan(answers.original)
+    scored = ~np.isnan(answers.scores)
     measured = scored & ~np.isnan(answers.words)
     shared = measured & ~np.isnan(answers.experts)
     if answers.scale.is_nominal:
@@ -352,9 +354,9 @@ def _slopes_of(answers: ScaleAnswers, resamples: int, seed: int) -> Iterator[Fig
     words = answers.words / WORDS_IN_A_UNIT
     if shared.sum() >= FEWEST_FOR_SLOPES:
         columns = {
-            "slope_model": answers.original,
+            "slope_model": answers.scores,
             "slope_experts": answers.experts,
-            "slope_difference": answers.original - answers.experts,
+            "slope_difference": answers.scores - answers.experts,
         }
         results = slopes(words, columns, resamples=resamples, seed=seed)
         for name in LENGTH_STATISTICS:
@@ -363,7 +365,7 @@ def _slopes_of(answers: ScaleAnswers, resamples: int, seed: int) -> Iterator[Fig
     if (n := int(measured.sum())) < FEWEST_FOR_SLOPES:
         yield from _without(Check.LENGTH, ("slope_model",), Why.FEWER_THAN_TEN, answers, n)
     else:
-        result = slopes(words, {"model": answers.original}, resamples=resamples, seed=seed)["model"]
+        result = slopes(words, {"model": answers.scores}, resamples=resamples, seed=seed)["model"]
         yield Figure.of(Check.LENGTH, "slope_model", result, answers)
     n_shared = int(shared.sum())
     why = Why.FEWER_THAN_TEN if n_shared else Why.NO_EXPERTS

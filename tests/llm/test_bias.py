@@ -31,7 +31,7 @@ def answers(
     words: list[float] | None = None,
 ) -> ScaleAnswers:
     missing = [nan] * len(original)
-    columns = {"original": original, "reversed": again or missing, "experts": experts or missing}
+    columns = {"scores": original, "original": original, "reversed": again or missing, "experts": experts or missing}
     return ScaleAnswers(
         framework="calm-scales",
         dimension=dimension,
