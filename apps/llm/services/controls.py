@@ -1,0 +1,136 @@
+"""What people do with a run: start, pause, resume, cancel, and ask again what failed. Whoever asks may manage it."""
+
+from collections.abc import Sequence
+
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from apps.accounts.models import User
+from apps.common.models import AuditEntry
+from apps.llm.models import Call, CallState, Pause, Run, RunState
+from apps.llm.services.consent import leave_problem
+from apps.llm.services.endpoints import key_is_set
+from apps.llm.services.run_states import finish_runs, lock_runs
+from apps.llm.services.settling import Group, settle
+from apps.studies.models import StudyStatus
+
+_GROUP_FACTS = ("run_id", "item_id", "framework_id", "dimension_id")
+
+
+class RunError(ValueError):
+    """The run cannot do that now; the message says why in a sentence."""
+
+
+@transaction.atomic
+def start_run(*, run: Run, by: User | None) -> Run:
+    """Let a run that is ready ask. The caller triggers its endpoint. Raises RunError."""
+    run = _locked(run, [RunState.READY], _("Only a run that is ready can be started."))
+    _check_may_ask(run)
+    run.started_at = timezone.now()
+    return _moved(run, RunState.RUNNING, "start", by)
+
+
+@transaction.atomic
+def pause_run(*, run: Run, by: User | None) -> Run:
+    """Ask nothing more for now; answers on their way are stored. Raises RunError."""
+    run = _locked(run, [RunState.RUNNING], _("Only a run that is running can be paused."))
+    return _moved(run, RunState.PAUSED, "pause", by, pause=Pause.HAND)
+
+
+@transaction.atomic
+def resume_run(*, run: Run, by: User | None) -> Run:
+    """Let a paused run go on. The caller triggers its endpoint. Raises RunError."""
+    run = _locked(run, [RunState.PAUSED], _("Only a run that is paused can be resumed."))
+    _check_may_ask(run)
+    run = _moved(run, RunState.RUNNING, "resume", by)
+    finish_runs([run.pk])
+    run.refresh_from_db()
+    return run
+
+
+@transaction.atomic
+def cancel_run(*, run: Run, by: User | None) -> Run:
+    """End a run for good: what waits is cancelled at once, answers on their way are stored. Raises RunError.
+
+    What was answered stays, ratings included: a question of which only some samples were asked is rated by those.
+    """
+    run = _locked(
+        run, [RunState.READY, RunState.RUNNING, RunState.PAUSED], _("This run is over, so it cannot be cancelled.")
+    )
+    now = timezone.now()
+    waiting = Call.objects.filter(run=run, state=CallState.PENDING)
+    answered = Call.objects.filter(run=run, answers__isnull=False).values("item")
+    groups = {Group(*row) for row in waiting.filter(item__in=answered).order_by().values_list(*_GROUP_FACTS)}
+    n_cancelled = waiting.update(state=CallState.CANCELLED, not_before=None, finished_at=now, updated_at=now)
+    run.finished_at = now
+    run = _moved(run, RunState.CANCELLED, "cancel", by, cancelled=n_cancelled)
+    settle({run.pk: run}, groups)
+    return run
+
+
+@transaction.atomic
+def retry_failed(*, run: Run, by: User | None) -> Run:
+    """Ask again what failed or stayed invalid, each with all its attempts; valid answers stay. Raises RunError.
+
+    A run that was done runs again, and the caller triggers its endpoint.
+    """
+    run = _locked(
+        run,
+        [RunState.RUNNING, RunState.PAUSED, RunState.DONE],
+        _("Only a run that was started and not cancelled can ask again."),
+    )
+    if run.state != RunState.PAUSED:
+        _check_may_ask(run)
+    failed = Call.objects.filter(run=run, state__in=(CallState.FAILED, CallState.INVALID))
+    n_failed = failed.update(
+        state=CallState.PENDING,
+        attempts=0,
+        is_repair=False,
+        not_before=None,
+        claim=None,
+        lease_until=None,
+        problem="",
+        finished_at=None,
+        updated_at=timezone.now(),
+    )
+    if not n_failed:
+        raise RunError(_("Nothing of this run has failed or is invalid."))
+    state = RunState(run.state)
+    if state == RunState.DONE:
+        state, run.finished_at = RunState.RUNNING, None
+    return _moved(run, state, "retry", by, pause=Pause(run.pause) if run.pause else None, calls=n_failed)
+
+
+# --- Checks and states ----------------------------------------------------------------------------------------------
+
+
+def _locked(run: Run, allowed: Sequence[RunState], sentence: str) -> Run:
+    """The run as it is now, held until the transaction ends. Raises RunError unless it is in one of the states."""
+    locked = lock_runs([run.pk])[run.pk]
+    if locked.state not in allowed:
+        raise RunError(sentence)
+    return locked
+
+
+def _check_may_ask(run: Run) -> None:
+    if run.study.status not in (StudyStatus.ACTIVE, StudyStatus.CLOSED):
+        raise RunError(_("The study is a draft: activate it first."))
+    if run.endpoint.retired_at is not None:
+        raise RunError(_("The endpoint %(name)s is retired: bring it back first.") % {"name": run.endpoint.name})
+    if problem := leave_problem(study=run.study, endpoint=run.endpoint):
+        raise RunError(problem)
+    if not key_is_set(run.endpoint):
+        raise RunError(
+            _("The environment variable %(name)s, which holds the endpoint's key, is not set.")
+            % {"name": run.endpoint.key_variable}
+        )
+
+
+def _moved(run: Run, state: RunState, verb: str, by: User | None, *, pause: Pause | None = None, **details: int) -> Run:
+    run.state, run.pause = state, pause or ""
+    if not pause:
+        run.pause_detail = ""
+    run.save(update_fields=["state", "pause", "pause_detail", "started_at", "finished_at", "updated_at"])
+    AuditEntry.objects.create(actor=by, action=f"run.{verb}", subject=run.study.slug, details={"run": run.pk} | details)
+    return run
