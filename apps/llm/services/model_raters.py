@@ -24,7 +24,8 @@ from apps.studies.services.raters import RaterConflict, add_rater
 
 HOTTEST = 2.0
 MOST_SAMPLES = 25
-LARGEST_SEED = 2_147_483_647
+# Each sample adds its number to it, and most servers take it as a signed number of 32 bits.
+LARGEST_SEED = 2_000_000_000
 LONGEST_NAME = 80
 # What stands for the whole framework among schemas and in keys of calls.
 WHOLE = "-"
@@ -57,8 +58,7 @@ def ensure_model_rater(
     study = Study.objects.select_for_update().get(pk=version.prompt.study_id)
     # The address and the model must be those that the hash is made of.
     endpoint = Endpoint.objects.select_for_update().get(pk=endpoint.pk)
-    content_hash = hash_of(version, endpoint, parameters, samples)
-    found = model_raters_of(study).filter(content_hash=content_hash).first()
+    found = find_model_rater(version=version, endpoint=endpoint, parameters=parameters, samples=samples)
     if found is not None:
         return found
     rater = _add_rater(study, version, endpoint, parameters, samples, name, by)
@@ -72,10 +72,18 @@ def ensure_model_rater(
         response_format=endpoint.response_format,
         parameters=parameters,
         samples=samples,
-        content_hash=content_hash,
+        content_hash=hash_of(version, endpoint, parameters, samples),
     )
     _exclude_examples(rater, version, by)
     return model_rater
+
+
+def find_model_rater(
+    *, version: PromptVersion, endpoint: Endpoint, parameters: Mapping[str, Any], samples: int
+) -> ModelRater | None:
+    """The rater of the version's study that is exactly this, if it is there. parameters: of `checked_parameters`."""
+    known = model_raters_of(version.prompt.study).filter(content_hash=hash_of(version, endpoint, parameters, samples))
+    return known.first()
 
 
 def model_raters_of(study: Study) -> "QuerySet[ModelRater]":

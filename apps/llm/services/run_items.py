@@ -177,8 +177,8 @@ def text_sizes(conversation_ids: Collection[int]) -> dict[int, int]:
 def asked_of(model_rater: ModelRater) -> set[tuple[int, int, int | None]]:
     """(item, framework, dimension) that the rater is being asked or was asked, in runs that are no checks. One query.
 
-    What was cancelled before its last sample brought no rating and can be asked again; so can what failed in a run
-    that was cancelled, since that is not tried again there.
+    What was cancelled before its last sample can be asked again, whole; so can what failed in a run that was
+    cancelled, since that is not tried again there.
     """
     lost = Q(state=CallState.CANCELLED) | Q(state=CallState.FAILED, run__state=RunState.CANCELLED)
     rows = (
