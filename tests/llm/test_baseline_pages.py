@@ -108,6 +108,7 @@ def test_a_click_computes_and_the_page_shows_every_scale(rated, sign_in, rosa, d
     assert "Compute again" in page
     assert "always 2: 4 of 8 expert ratings" in page
     assert "Main: Warmth Scales" in page
+    assert "gives the experts’ median for 67 % of the items on the scale Scale 1" in page
     assert "Left out: no expert has rated it." in page
     # Weighted F1 of two in three is 2/3 x 4/5; agreement 2/3; kappa 0.
     for figure in ("0.00", "0.53", "0.67"):

@@ -17,7 +17,7 @@ from apps.llm.access import study_in_sight
 from apps.llm.models import Baseline, BaselineRule
 from apps.llm.services.baseline_scales import scales_of
 from apps.llm.services.baselines import BaselineError, experts_changed_at, request_baseline
-from apps.llm.views.shown_baselines import ShownBaseline, shown_scales
+from apps.llm.views.shown_baselines import ShownBaseline, lesson_of, shown_scales
 from apps.studies.models import Study, StudyStatus
 
 
@@ -70,5 +70,6 @@ def _shown(study: Study) -> list[ShownBaseline]:
         computed_at = baseline.computed_at if baseline else None
         rows = tuple(shown_scales(baseline, scales)) if baseline else ()
         is_old = computed_at is not None and changed is not None and computed_at < changed
-        shown.append(ShownBaseline(rule, baseline, rows, is_old))
+        lesson = lesson_of(baseline, scales) if baseline and rule == BaselineRule.CONSTANT else None
+        shown.append(ShownBaseline(rule, baseline, rows, is_old, lesson))
     return shown

@@ -9,9 +9,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from apps.common.models import Job
-from apps.llm.lexicon import Cue, Rule
+from apps.llm.lexicon import Cue, Rule, Unit
 from apps.llm.models import Baseline, BaselineRule
-from apps.llm.services.baseline_scales import LeftOut, StudyScale, Unrated, unit_in_words
+from apps.llm.services.baseline_scales import LeftOut, StudyScale, Unrated
 
 CUES: Mapping[str, Promise] = {
     Cue.INVITATIONS: gettext_lazy("questions and invitations to say more"),
@@ -22,7 +22,7 @@ CUES: Mapping[str, Promise] = {
     Cue.DISMISSAL: gettext_lazy("phrases that play a feeling down"),
     Cue.UNDERSTANDING: gettext_lazy("phrases that give back or claim understanding"),
     Cue.EMPATHY: gettext_lazy("words for feelings, and phrases of sympathy and understanding"),
-    Cue.SHARED_WORDS: gettext_lazy("content words that the seeker used, too"),
+    Cue.SHARED_WORDS: gettext_lazy("content words that the seeker uses, too"),
 }
 LEFT_OUT: Mapping[str, Promise] = {
     LeftOut.NO_EXPERTS: gettext_lazy("Left out: no expert has rated it."),
@@ -49,15 +49,26 @@ class ShownFigure:
 
 @dataclass(frozen=True, slots=True)
 class ShownScale:
-    """One scale: the heading it stands under, what the baseline used, what it left out, and its figures."""
+    """One scale: the heading it stands under, what the baseline used, what it left out, and its figures.
+
+    `n_compared`: the items that experts rated, too, where these are not all that the baseline rated.
+    """
 
     heading: str
     label: str
     used: str
     notes: tuple[str, ...]
     left_out: str
-    n_compared: int
+    n_compared: int | None
     cells: tuple[ShownFigure, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """The scale on which a baseline agrees most with the experts, and on how many in a hundred items."""
+
+    label: str
+    percent: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +79,7 @@ class ShownBaseline:
     baseline: Baseline | None
     scales: tuple[ShownScale, ...]
     may_be_old: bool
+    lesson: Lesson | None = None
 
     @property
     def job(self) -> Job | None:
@@ -90,17 +102,38 @@ def shown_scales(baseline: Baseline, scales: Iterable[StudyScale]) -> Iterator[S
             yield _shown(row, scale, is_constant=baseline.rule == BaselineRule.CONSTANT)
 
 
+def lesson_of(baseline: Baseline, scales: Iterable[StudyScale]) -> Lesson | None:
+    """None where nothing could be compared."""
+    labels = {scale.key: scale.dimension.label for scale in scales}
+    found = [
+        (row["figures"]["percent_agreement"]["value"], labels[row["block"], row["dimension"]])
+        for row in baseline.details
+        if "figures" in row and (row["block"], row["dimension"]) in labels
+    ]
+    known = [(value, label) for value, label in found if value is not None]
+    if not known:
+        return None
+    value, label = max(known, key=lambda one: one[0])
+    return Lesson(label, round(100 * value))
+
+
 def _shown(row: Mapping[str, Any], scale: StudyScale, *, is_constant: bool) -> ShownScale:
     figures = row.get("figures", {})
+    n_compared = figures["kappa"]["n_items"] if figures else None
     return ShownScale(
-        heading=f"{scale.block.title}: {scale.framework.name}",
+        heading=_heading(scale),
         label=scale.dimension.label,
         used=_used(row, scale, is_constant=is_constant),
         notes=tuple(_notes(row)),
         left_out=str(LEFT_OUT.get(row.get("left_out", ""), "")),
-        n_compared=figures["kappa"]["n_items"] if figures else 0,
+        n_compared=n_compared if n_compared != row.get("items") else None,
         cells=tuple(_figure(figures, name, "" if is_constant else guess) for name, guess in COLUMNS) if figures else (),
     )
+
+
+def _heading(scale: StudyScale) -> str:
+    block, framework = scale.block.title, scale.framework.name
+    return framework if block == framework else f"{block}: {framework}"
 
 
 def _used(row: Mapping[str, Any], scale: StudyScale, *, is_constant: bool) -> str:
@@ -113,8 +146,11 @@ def _used(row: Mapping[str, Any], scale: StudyScale, *, is_constant: bool) -> st
     if "cue" not in row:
         return ""
     rule = Rule(Cue(row["cue"]), row["full"])
-    text = _("%(cues)s; highest from %(full)s to one of: %(unit)s")
-    return text % {"cues": CUES[rule.cue], "full": f"{rule.full:g}", "unit": unit_in_words(rule).lower()}
+    if rule.unit == Unit.TURNS:
+        return _("%(cues)s; %(full)s to a turn count as the most") % {"cues": CUES[rule.cue], "full": f"{rule.full:g}"}
+    # A share of words.
+    text = _("%(cues)s; %(full)s in 100 count as the most")
+    return text % {"cues": CUES[rule.cue], "full": f"{100 * rule.full:g}"}
 
 
 def _point(value: float, scale: StudyScale) -> str:
@@ -139,7 +175,8 @@ def _figure(figures: Mapping[str, Any], name: str, guess: str) -> ShownFigure:
     if found["value"] is None:
         return ShownFigure("", reason=found["reason"])
     interval = ""
-    if found["ci_low"] is not None:
+    # Without a width, as that of a constant's kappa, it would say nothing.
+    if found["ci_low"] is not None and found["ci_low"] < found["ci_high"]:
         interval = _("%(low)s to %(high)s") % {"low": _decimals(found["ci_low"]), "high": _decimals(found["ci_high"])}
     beside = figures[guess]["value"] if guess else None
     return ShownFigure(_decimals(found["value"]), interval, guess="" if beside is None else _decimals(beside))
