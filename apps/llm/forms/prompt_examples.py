@@ -12,6 +12,7 @@ from apps.frameworks.models import Dimension, Framework
 from apps.llm.answers import point_text
 from apps.llm.examples import SLOTS, Slot
 from apps.llm.services.example_choice import Candidates, Choices, pick_version_examples
+from apps.llm.services.prompt_listing import SLOT_LABELS
 
 # So many of the nearest stand in one list: with 21 scales there are 63 of them on the page.
 MOST_CANDIDATES = 30
@@ -23,7 +24,6 @@ MODES = [
     (BY_LOT, _("By lot: for each scale, those nearest to its lowest point, its middle and its highest point")),
     (BY_HAND, _("By hand")),
 ]
-SLOT_LABELS = {"low": _("Low"), "middle": _("Middle"), "high": _("High")}
 NOTHING_OFFERED = Candidates((), {}, {})
 
 

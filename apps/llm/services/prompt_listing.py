@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.utils.translation import gettext_lazy as _
 
 from apps.common.counting import counted
 from apps.frameworks.models import Dimension
+from apps.llm.answers import point_text
 from apps.llm.examples import SLOTS
 from apps.llm.models import ModelRater, Prompt, PromptExample, PromptVersion
 from apps.llm.services.prompting import items_like
@@ -50,11 +52,22 @@ def siblings_of(version: PromptVersion) -> "QuerySet[PromptVersion, PromptVersio
     return rows.annotate(n_raters=Count("model_raters")).order_by("-number")
 
 
+SLOT_LABELS = {"low": _("Low"), "middle": _("Middle"), "high": _("High")}
+
+
+class ExampleCell(NamedTuple):
+    """One slot of a scale; without an example, `example` is None and `score` empty."""
+
+    label: str
+    example: PromptExample | None
+    score: str
+
+
 class ScaleExamples(NamedTuple):
     """The examples of a version for one scale, low to high."""
 
     dimension: Dimension
-    examples: Sequence[PromptExample]
+    cells: Sequence[ExampleCell]
 
 
 def study_examples(version: PromptVersion) -> list[ScaleExamples]:
@@ -62,7 +75,15 @@ def study_examples(version: PromptVersion) -> list[ScaleExamples]:
     found: dict[int, list[PromptExample]] = {}
     for example in _examples(version):
         found.setdefault(example.dimension_id, []).append(example)
-    return [ScaleExamples(examples[0].dimension, examples) for examples in found.values()]
+    return [ScaleExamples(examples[0].dimension, _cells(examples)) for examples in found.values()]
+
+
+def _cells(examples: Sequence[PromptExample]) -> list[ExampleCell]:
+    by_slot = {example.slot: example for example in examples}
+    return [
+        ExampleCell(str(label), by_slot.get(slot), point_text(by_slot[slot].score) if slot in by_slot else "")
+        for slot, label in SLOT_LABELS.items()
+    ]
 
 
 def n_left_out(version: PromptVersion) -> int:
