@@ -1,0 +1,57 @@
+"""The calls of a run: listed, and one with its requests, its replies and what they say. For who may see ratings."""
+
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_safe
+
+from apps.accounts.access import PersonRequest
+from apps.common.htmx import render_page_or_partial
+from apps.llm.access import study_in_sight
+from apps.llm.forms.calls import CallFilterForm
+from apps.llm.services.call_reading import calls_of, rows_of, show_call
+from apps.llm.services.run_listing import runs_of
+
+CALLS_ON_A_PAGE = 50
+
+
+@require_safe
+@login_required
+def calls(request: PersonRequest, slug: str, pk: int) -> HttpResponse:
+    study, hidden = study_in_sight(request, slug)
+    if hidden:
+        return hidden
+    run = get_object_or_404(runs_of(study), pk=pk)
+    form = CallFilterForm(request.GET, run=run)
+    chosen = form.chosen()
+    page = Paginator(calls_of(run, chosen), CALLS_ON_A_PAGE).get_page(request.GET.get("page"))
+    context = {
+        "study": study,
+        "is_managed": study.is_managed_by(request.user),
+        "run": run,
+        "form": form,
+        "is_narrowed": any(value not in ("", None) for value in chosen),
+        "page_obj": page,
+        "rows": rows_of(list(page)),
+    }
+    return render_page_or_partial(request, "llm/calls.html", context, partial="call-list")
+
+
+@require_safe
+@login_required
+def call(request: PersonRequest, slug: str, pk: int, call_pk: int) -> HttpResponse:
+    study, hidden = study_in_sight(request, slug)
+    if hidden:
+        return hidden
+    run = get_object_or_404(runs_of(study), pk=pk)
+    known = run.calls.select_related("item__conversation", "item__block__dataset", "framework", "dimension")
+    found = get_object_or_404(known, pk=call_pk)
+    context = {
+        "study": study,
+        "is_managed": study.is_managed_by(request.user),
+        "run": run,
+        "call": found,
+        "shown": show_call(found),
+    }
+    return render(request, "llm/call.html", context)
