@@ -8,8 +8,8 @@ import anthropic
 import httpx2
 
 from apps.llm.prompts import Message
-from apps.llm.providers.base import Answer, SdkProvider, Sent, UnreadableAnswer, timeout_of
 from apps.llm.providers.protocol import Parameters, Target
+from apps.llm.providers.sdk_provider import Answer, SdkProvider, Sent, UnreadableAnswer, timeout_of
 
 BASE_URL = "https://api.anthropic.com"
 TOOL_NAME = "answer"

@@ -7,8 +7,8 @@ import httpx2
 from google import genai
 
 from apps.llm.prompts import Message
-from apps.llm.providers.base import Answer, SdkProvider, Sent
 from apps.llm.providers.protocol import Parameters, Target
+from apps.llm.providers.sdk_provider import Answer, SdkProvider, Sent
 
 BASE_URL = "https://generativelanguage.googleapis.com"
 API_VERSION = "v1beta"

@@ -8,9 +8,9 @@ import httpx2
 import openai
 
 from apps.llm.prompts import Message
-from apps.llm.providers.base import Answer, SdkProvider, Sent, UnreadableAnswer, timeout_of
 from apps.llm.providers.failures import status_failure
 from apps.llm.providers.protocol import Parameters, Target
+from apps.llm.providers.sdk_provider import Answer, SdkProvider, Sent, UnreadableAnswer, timeout_of
 
 BASE_URL = "https://api.openai.com/v1"
 SCHEMA_NAME = "answer"

@@ -9,10 +9,10 @@ import httpx2
 from apps.llm.answers import AllowedAnswers, scale_schema
 from apps.llm.prompts import Message
 from apps.llm.providers.anthropic_provider import AnthropicProvider
-from apps.llm.providers.base import SdkProvider
 from apps.llm.providers.google_provider import GoogleProvider
 from apps.llm.providers.openai_provider import OpenAIProvider
 from apps.llm.providers.protocol import Parameters, Target
+from apps.llm.providers.sdk_provider import SdkProvider
 
 KEY = "sk-very/secret+key=01"
 ADDRESS = "http://127.0.0.1:9/base"
