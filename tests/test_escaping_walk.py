@@ -12,6 +12,7 @@ from apps.annotation.services.uploads import receive_upload
 from apps.common.models import Job
 from apps.corpus.models import Conversation, ConversationUpload, Dataset, SavedMapping, Turn
 from apps.frameworks.models import Dimension, Framework, ScalePoint
+from apps.llm.models import Prompt, PromptVersion
 from apps.reliability.services.snapshots import take_snapshot
 from apps.reports.models import StoredReport
 from apps.studies.models import Assignment, Block, Exclusion, Rater, Study
@@ -73,6 +74,8 @@ def hostile(grief, rosa, emil):
     Job.objects.update(title=NASTY, message=NASTY)
     ConversationUpload.objects.update(file_name=NASTY)
     SavedMapping.objects.update(name=NASTY)
+    Prompt.objects.update(name=SCRIPT)
+    PromptVersion.objects.update(note=NASTY, system=NASTY)
     StoredReport.objects.update(title=NASTY, summary={"rows": 1, "methods": [NASTY], "undefined": [[NASTY, 1]]})
     for rater in Rater.objects.filter(study=grief):
         Rater.objects.filter(pk=rater.pk).update(name=f"{rater.pk}{NASTY}"[:80], source=NASTY)
@@ -109,6 +112,7 @@ def test_no_page_makes_an_element_of_what_people_typed(hostile, sign_in, person,
     if person == "rosa":
         expected |= {"rating:upload-check", "studies:settings", "studies:raters", "reports:list", "reports:report"}
         expected |= {"agreement:overview", "agreement:scale", "agreement:raters"}
+        expected |= {"llm:prompt-version", "llm:prompt-edit", "llm:prompt-diff"}
     assert expected <= shown
 
 

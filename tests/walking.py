@@ -26,6 +26,10 @@ from apps.common.models import Job
 from apps.common.services.jobs import create_job
 from apps.corpus.models import Conversation, ConversationUpload, Dataset, SavedMapping
 from apps.frameworks.models import Dimension, Framework
+from apps.llm.models import Endpoint, PromptVersion
+from apps.llm.services.example_choice import candidates_of, pick_version_examples
+from apps.llm.services.prompting import NewVersion, create_version, default_version
+from apps.llm.templates import Use
 from apps.reports.models import StoredReport, StoredReportFile
 from apps.studies.models import (
     Assignment,
@@ -56,6 +60,9 @@ MEANINGS = {
     ("items", "pk"): "item",
     ("ratings/upload", "pk"): "rating upload",
     ("reports", "pk"): "report",
+    ("prompts", "pk"): "prompt version",
+    ("diff", "other_pk"): "prompt version",
+    ("runs", "pk"): "run",
     ("files", "name"): "report file",
     ("people", "pk"): "membership",
     ("invitations", "pk"): "invitation",
@@ -66,6 +73,7 @@ MEANINGS = {
     ("jobs", "pk"): "job",
     ("keys", "pk"): "key",
     ("users", "pk"): "user",
+    ("endpoints", "name"): "endpoint",
     ("frameworks", "slug"): "framework",
     ("frameworks", "version"): "version",
     ("upload/from", "slug"): "framework",
@@ -74,8 +82,18 @@ MEANINGS = {
     ("password/reset", "uidb64"): "reset",
     ("password/reset", "token"): "reset",
 }
-# Frameworks and kinds of figures are for everybody; tokens and links of mails are nobody's object.
-NOBODYS = {"framework", "version", "token", "reset", "used framework", "dimension", "scale figure", "agreement figure"}
+# Frameworks, endpoints and kinds of figures are for everybody; tokens and links of mails are nobody's object.
+NOBODYS = {
+    "framework",
+    "version",
+    "endpoint",
+    "token",
+    "reset",
+    "used framework",
+    "dimension",
+    "scale figure",
+    "agreement figure",
+}
 PART = re.compile(r"<(?:\w+:)?(\w+)>")
 
 
@@ -166,6 +184,7 @@ def objects_of(study: Study, *people: User) -> Objects:
             "item": keys(Item.objects.filter(block__study=study)),
             "assignment": keys(Assignment.objects.filter(rater__study=study)),
             "rating upload": keys(RatingUpload.objects.filter(block__study=study)),
+            "prompt version": keys(PromptVersion.objects.filter(prompt__study=study)),
             "report": keys(StoredReport.objects.filter(study=study)),
             "report file": sorted(StoredReportFile.objects.filter(report__study=study).values_list("name", flat=True)),
             "membership": keys(Membership.objects.filter(study=study)),
@@ -178,6 +197,7 @@ def objects_of(study: Study, *people: User) -> Objects:
             "key": [key.pk for person in people for key in person.api_keys.all()],
             "user": [person.pk for person in people],
             "framework": list(Framework.objects.values_list("slug", flat=True)[:1]),
+            "endpoint": list(Endpoint.objects.values_list("name", flat=True)[:1]),
             "version": [1],
             "token": ["no-such-token"],
             "reset": ["no-such-link"],
@@ -231,7 +251,24 @@ def furnish(study: Study, owner: User, word: str = "remark") -> None:
     ConversationUpload.objects.create(file_name="talks.csv", owner=owner, dataset_slug="talks")
     SavedMapping.objects.create(owner=owner, name="Talks")
     create_key(user=owner, name="notebook")
+    Endpoint.objects.get_or_create(name="nowhere", base_url="http://127.0.0.1:9/v1", model="fake")
+    write_prompts(study, owner, word)
     keep_report(study, owner, title=f"{word} reported", files={f"{study.slug}.csv": b"value\n0.5\n"})
+
+
+def write_prompts(study: Study, owner: User, word: str) -> None:
+    """A prompt in two versions, the second with examples; nobody asks with it."""
+    first = default_version(study=study, by=owner)
+    frameworks = tuple(first.frameworks.all())
+    new = NewVersion(
+        Use(first.use),
+        f"{word} to models",
+        first.user,
+        frameworks,
+        examples=pick_version_examples(candidates_of(study=study, frameworks=frameworks), seed=1),
+        note=f"{word} on a prompt",
+    )
+    create_version(study=study, name=first.prompt.name, new=new, by=owner)
 
 
 def add_person(study: Study, user: User, name: str, role: str = MemberRole.RATER, kind: str = "expert") -> Rater:
