@@ -122,8 +122,9 @@ class Command(BaseCommand):
         else:
             cost = f"about {estimate.cost:.2f} {order.endpoint.currency}"
         self.stdout.write(
-            f"{len(plan.items):,} conversations, {plan.n_calls:,} calls, about {estimate.input_tokens:,} tokens of "
-            f"prompts and {estimate.output_tokens:,} of answers, {cost}, about {duration_in_words(estimate.seconds)}."
+            f"{_counted(len(plan.items), 'conversation')}, {_counted(plan.n_calls, 'call')}, about "
+            f"{estimate.input_tokens:,} tokens of prompts and {estimate.output_tokens:,} of answers, {cost}, about "
+            f"{duration_in_words(estimate.seconds)}."
         )
         for reason, count in plan.left_out_counts.items():
             self.stdout.write(f"Left out, {LeftOut(reason).label}: {count:,}")
@@ -198,6 +199,10 @@ def _chosen(slugs: Iterable[str], known: dict[str, int], noun: str) -> tuple[int
         if slug not in known:
             raise CommandError(f"The study has no {noun} {slug}.{_known(known)}")
     return tuple(dict.fromkeys(known[slug] for slug in slugs))
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def _known(names: Iterable[str]) -> str:
