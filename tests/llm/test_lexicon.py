@@ -114,6 +114,19 @@ def test_every_rule_has_a_worked_example():
     assert {one[0] for one in WORKED} == set(RULES)
 
 
+def test_the_documentation_has_each_example_as_it_is_tested(settings):
+    text = (settings.BASE_DIR / "docs/baselines.md").read_text(encoding="utf-8")
+    for (framework, dimension), _points, _seeker, said, (cues, units, point) in WORKED:
+        [line] = [
+            line for line in text.splitlines() if line.startswith(f"| `{framework}/{dimension}` | ") and '"' in line
+        ]
+        assert all(f'"{turn}"' in line for turn in said)
+        assert f"| {cues}, {units} " in line
+        assert line.removesuffix(" |").removesuffix(" of 7").endswith(f"| {point:g}")
+        rule = RULES[framework, dimension]
+        assert f"| {rule.full:g} " in line
+
+
 @pytest.mark.parametrize("slug", sorted({framework for framework, _dimension in RULES}))
 def test_rules_are_for_ordinal_scales_of_the_catalog_and_its_high_example_is_never_below_the_low_one(slug, settings):
     spec = read_framework((settings.BASE_DIR / f"apps/frameworks/catalog/{slug}.yaml").read_bytes())
