@@ -7,6 +7,7 @@ urlpatterns = [
     path("", include("apps.frameworks.api")),
     path("", include("apps.corpus.api")),
     path("", include("apps.studies.api")),
+    path("", include("apps.llm.api")),
     path("", include("apps.reliability.api")),
     path("", include("apps.reports.api")),
     path("schema/", SpectacularAPIView.as_view(), name="schema"),

@@ -61,7 +61,7 @@ PRESETS = (
     ),
     Preset(
         _("Ollama"),
-        _("On this machine, no key. The model is named as `ollama list` names it."),
+        _("On this machine, no key. The model is called as the command ollama list shows it."),
         {"name": "ollama", "base_url": "http://127.0.0.1:11434/v1", "takes_seed": "on", "max_concurrent": "1"},
     ),
     Preset(
@@ -80,7 +80,7 @@ PRESETS = (
     ),
     Preset(
         _("vLLM"),
-        _("A server of your own. On this machine it needs no key; elsewhere use https."),
-        {"name": "vllm", "base_url": "http://127.0.0.1:8000/v1", "takes_seed": "on", "max_concurrent": "8"},
+        _("A server of your own, without a key on this machine. Start it with --port 8002: 8000 is Accord's."),
+        {"name": "vllm", "base_url": "http://127.0.0.1:8002/v1", "takes_seed": "on", "max_concurrent": "8"},
     ),
 )

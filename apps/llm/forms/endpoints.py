@@ -1,6 +1,5 @@
 """What an admin types to set up an endpoint. A key that was typed by mistake is neither kept nor shown."""
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,7 +19,6 @@ from apps.llm.services.endpoint_rules import (
 from apps.llm.services.endpoints import CHANGEABLE, IDENTITY
 
 LARGEST = 2_000_000_000
-NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 PLAIN = {"autocomplete": "off", "spellcheck": "false", "autocapitalize": "off"}
 
 
@@ -51,7 +49,7 @@ class EndpointForm(forms.Form):
         max_length=80,
         widget=PlainText(),
         validators=[
-            RegexValidator(NAME.pattern + r"\Z", _("Give small letters, digits and hyphens only.")),
+            RegexValidator(r"\A[a-z0-9][a-z0-9_-]*\Z", _("Give small letters, digits and hyphens only.")),
             validate_not_reserved,
         ],
         help_text=_("As it is called in lists and commands: small letters, digits and hyphens. For example gpt-small."),

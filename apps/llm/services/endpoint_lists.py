@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 
 from django.db.models import F, OuterRef, QuerySet, Subquery
 from django.utils.translation import gettext as _
@@ -15,12 +16,17 @@ from apps.studies.models import Study
 
 @dataclass(frozen=True, slots=True)
 class ShownEndpoint:
-    """An endpoint, and what of it no row says. `has_key`: in the process that draws the page."""
+    """An endpoint, and what of it no row says.
+
+    has_key: in the process that draws the page. Prices: of a million tokens, "" where not known.
+    """
 
     endpoint: Endpoint
     place: str
     has_key: bool
     is_unprotected: bool
+    price_input: str
+    price_output: str
     test: EndpointTest | None
 
 
@@ -40,7 +46,15 @@ def shown_endpoints(endpoints: Sequence[Endpoint]) -> list[ShownEndpoint]:
 
 
 def shown(endpoint: Endpoint, test: EndpointTest | None) -> ShownEndpoint:
-    return ShownEndpoint(endpoint, place_of(endpoint), key_is_set(endpoint), is_unprotected(endpoint), test)
+    return ShownEndpoint(
+        endpoint=endpoint,
+        place=place_of(endpoint),
+        has_key=key_is_set(endpoint),
+        is_unprotected=is_unprotected(endpoint),
+        price_input=_price(endpoint.price_input),
+        price_output=_price(endpoint.price_output),
+        test=test,
+    )
 
 
 def place_of(endpoint: Endpoint) -> str:
@@ -53,3 +67,11 @@ def place_of(endpoint: Endpoint) -> str:
 def studies_using(endpoint: Endpoint, *, user: User) -> QuerySet[Study]:
     """Studies with a rater that asks the endpoint, as far as the person works with them."""
     return Study.objects.readable_by(user).filter(raters__model_rater__endpoint=endpoint).distinct().order_by("title")
+
+
+def _price(price: Decimal | None) -> str:
+    """With cents, and more places only where they say something: 2.50 and 0.075."""
+    if price is None:
+        return ""
+    whole, _dot, places = f"{price:.6f}".partition(".")
+    return f"{whole}.{places.rstrip('0').ljust(2, '0')}"

@@ -111,31 +111,22 @@ def advice_for(endpoint: Endpoint, error: ProviderError) -> str:
         return _("The server answered with an error of its own. Try again in a while, or look at the server.")
     if error.kind is ErrorKind.PASSING:
         return _(
-            "Nobody answered in time at this address. See that the server runs, that the worker's machine reaches it, "
+            "Nothing answered at this address. See that the server runs, that the worker's machine reaches it, "
             "and that the address has the right port; a model that is still being loaded needs a while."
         )
     return texts[error.kind]
 
 
 def _advice_on_the_key(endpoint: Endpoint, error: ProviderError) -> str:
-    values = {"variable": endpoint.key_variable}
     if not endpoint.key_variable:
         return _("The server asks for a key, and the endpoint names no variable that holds one. Name it.")
     if error.http_status is None:
-        return (
-            _(
-                "The key is missing: %(variable)s is not set where the worker runs. Set it in the worker's environment "
-                "and start the worker again."
-            )
-            % values
-        )
-    return (
-        _(
-            "The server refused the key. Compare the value of %(variable)s in the worker's environment with the "
-            "provider's, and see that it may use this model."
-        )
-        % values
+        return _("The worker has no usable key. Once its environment is mended, start the worker again.")
+    text = _(
+        "The server refused the key. Compare the value of %(variable)s in the worker's environment with what the "
+        "provider gave you, and see that it may use this model."
     )
+    return text % {"variable": endpoint.key_variable}
 
 
 def _ask(endpoint: Endpoint, prompt: Prompt) -> Completion:
