@@ -11,6 +11,7 @@ from apps.common.services.jobs import run_job
 from apps.llm.models import Endpoint
 from apps.llm.services.baselines import BASELINE_TASK, compute_baseline
 from apps.llm.services.bias import CHECK_TASK, check_bias
+from apps.llm.services.claiming import warm_up
 from apps.llm.services.sweeping import sweep
 from apps.llm.services.trying import TEST_TASK, run_test
 from apps.llm.services.working import CAPACITY, work
@@ -41,6 +42,7 @@ def sweep_calls() -> None:
     """Every quarter of a minute: free what dead workers held, and trigger what waits for a lost message."""
     for endpoint_pk in sweep():
         _trigger_all(endpoint_pk)
+    warm_up()
 
 
 def _trigger_all(endpoint_pk: int) -> None:
@@ -70,7 +72,7 @@ def compute_baseline_task(job_pk: int) -> None:
 
 
 @shared_task(name=TEST_TASK)
-def test_endpoint(job_pk: int) -> None:
+def test_endpoint_task(job_pk: int) -> None:
     run_job(pk=job_pk, work=run_test)
 
 

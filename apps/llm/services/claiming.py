@@ -121,6 +121,15 @@ def give_back(claims: Sequence[Claimed]) -> None:
         finish_runs(runs)
 
 
+def warm_up() -> None:
+    """Load the packages that open runs will ask with: the first claim would wait a second or more for them."""
+    for endpoint in Endpoint.objects.filter(runs__in=Run.objects.open()).distinct()[:RUNS_AT_ONCE]:
+        try:
+            provider_for(target_of(endpoint))
+        except ProviderError:
+            continue  # the claim says so to whom it concerns
+
+
 # --- What is there to do --------------------------------------------------------------------------------------------
 
 

@@ -119,12 +119,12 @@ class _Stretch:
     # --- Claiming ---------------------------------------------------------------------------------------------------
 
     def _room(self) -> int:
-        """How many more calls to take up: those in flight, and half as many that wait."""
-        return self._slots + max(1, self._slots // 2) - len(self._held)
+        """How many more calls to take up: one in flight and one that waits for each slot."""
+        return 2 * self._slots - len(self._held)
 
     def _has_room(self) -> bool:
-        """Room for enough of them to be worth a transaction."""
-        return self._room() > self._slots // 4
+        """Room for enough of them to be worth a transaction, while as many still wait."""
+        return self._room() >= max(1, self._slots // 2)
 
     def _claim(self, threads: ThreadPoolExecutor) -> None:
         wanted = self._room()
@@ -217,7 +217,7 @@ class _Stretch:
             self._give_back(self._unsent())
         elif stored.standing:
             self._give_back(self._unsent(stored.standing))
-        if stored.is_waiting or stored.is_held:
+        if stored.is_waiting or not self._held:
             self._look_at = 0.0
 
     def _stored(self, outcomes: Sequence[Outcome]) -> Stored:
