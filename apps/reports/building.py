@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import BinaryIO, Self
 
-from apps.reports import latex, methods, xlsx
+from apps.reports import latex, methods, model_checks, xlsx
 from apps.reports.archive import write_archive
 from apps.reports.contents import Format, ReportContent
 from apps.reports.documents import agreement_csv, agreement_json
@@ -146,10 +146,12 @@ def _loose_files(shared: _Shared) -> list[BuiltFile]:
 
 
 def _documents(shared: _Shared) -> Iterator[BuiltFile]:
-    """One for each format that is no picture and no archive."""
+    """One for each format that is no picture and no archive, and one more for checks of models where there are any."""
     content = shared.content
     yield _text_file("agreement.csv", partial(agreement_csv, content))
     yield _text_file("agreement.json", partial(agreement_json, content))
+    if content.shown_checks:
+        yield _text_file(model_checks.FILE, partial(model_checks.model_checks_csv, content))
     yield BuiltFile("agreement.xlsx", CONTENT_TYPES["xlsx"], shared.workbook)
     yield _text_file("tables.tex", partial(latex.tables_tex, content))
     yield BuiltFile("report.html", CONTENT_TYPES["html"], shared.html)

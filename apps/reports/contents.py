@@ -7,6 +7,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any, Self
 
+from apps.llm.model_accounts import CheckedRun, ModelAccount
 from apps.measures.groups import GROUP_STATISTICS
 from apps.measures.kappa import Convention
 from apps.measures.pairs import PAIR_STATISTICS
@@ -16,7 +17,7 @@ from apps.reliability.agreement import Agreement, AgreementRow, Settings
 from apps.reliability.documents import averages_of
 from apps.reliability.frozen import FrozenTables
 from apps.reliability.labels import ScaleLabel
-from apps.reliability.matrix import GROUP_NAMES, RaterKey, TableKey
+from apps.reliability.matrix import GROUP_NAMES, Kind, RaterKey, TableKey
 from apps.reliability.notes import Note
 from apps.reliability.selection import DataSelection
 from apps.reports.figures.words import group_label
@@ -133,7 +134,7 @@ class ReportContent:
 
     agreement: every statistic in the chosen convention, `other_rows` the same rows in the other one. data: the ratings
     (reliability.frozen). study: its slug, or empty where the ratings are those of a file, which has no account.
-    description: what the study says of itself.
+    description: what the study says of itself. models, checks: of the study, as they were when the report was made.
     """
 
     title: str
@@ -150,6 +151,8 @@ class ReportContent:
     command: str
     data: bytes
     description: str = ""
+    models: tuple[ModelAccount, ...] = ()
+    checks: tuple[CheckedRun, ...] = ()
 
     @property
     def settings(self) -> Settings:
@@ -179,6 +182,23 @@ class ReportContent:
         """The notes on groups of which a row was chosen."""
         shown = {(row.block, row.framework, row.dimension, row.a) for row in self.rows if not row.b}
         return tuple(note for note in self.agreement.notes if note_place(note) in shown)
+
+    @cached_property
+    def _chosen_models(self) -> set[str]:
+        """Names of the raters, used or not, that the report knows and the options choose."""
+        known = {rater.name for rater in self.raters} | {one.name for one in self.account.raters_not_used()}
+        groups, names = self.options.groups, self.options.raters
+        is_chosen = not groups or GROUP_NAMES[Kind.LLM] in groups
+        return (known & set(names) if names else known) if is_chosen else set()
+
+    @cached_property
+    def shown_models(self) -> tuple[ModelAccount, ...]:
+        return tuple(one for one in self.models if one.rater in self._chosen_models)
+
+    @cached_property
+    def shown_checks(self) -> tuple[CheckedRun, ...]:
+        """Whole runs: a block or framework that is chosen leaves nothing of them out."""
+        return tuple(one for one in self.checks if one.rater in self._chosen_models)
 
     @cached_property
     def averages(self) -> list[dict[str, Any]]:

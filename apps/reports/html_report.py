@@ -22,6 +22,7 @@ from apps.reports.figures.planned import PlannedFigure
 from apps.reports.figures.render import svg_of
 from apps.reports.html_tables import data_table, figure_tables, left_out_table, notes_table, scales_table
 from apps.reports.methods import methods_of
+from apps.reports.model_checks import check_tables, models_table
 from apps.reports.report_figures import FigurePlan, plan_figures
 from apps.reports.wording import filter_text, undefined_text
 
@@ -65,6 +66,8 @@ def html_of(
         "folders": _folders(content, plan, told),
         "figures_left_out": plan.left_out,
         "tables": list(figure_tables(content)),
+        "models": models_table(content),
+        "checks": list(check_tables(content)),
         "notes": notes_table(content),
         "left_out": left_out_table(content),
         "scales": scales_table(content),

@@ -14,6 +14,7 @@ from apps.reliability.labels import ScaleLabel
 from apps.reliability.matrix import Kind, RaterKey, RatingTable, TableKey
 from apps.reports.contents import Comparisons, ReportContent, ReportOptions
 from apps.reports.long_table import ROLES, TableHead
+from apps.reports.model_checks import manifest_models
 from apps.reports.wording import rater_reason
 
 NAME = "manifest.json"
@@ -91,6 +92,7 @@ def manifest_of(content: ReportContent, files: Sequence[FileEntry]) -> dict[str,
                 if group.use is not ItemUse.REPEAT
             ],
         },
+        **({"models": manifest_models(content)} if content.shown_models else {}),
         "ratings": asdict(content.account.ratings) if content.study else None,
         # With excluded ratings in, none is left out.
         "single_exclusions": [] if content.selection.with_excluded else [asdict(one) for one in content.account.single],

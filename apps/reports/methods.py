@@ -22,6 +22,7 @@ from apps.reports.methods_data import (
     selection_sentences,
 )
 from apps.reports.methods_statistics import certainty_sentences, named_statistics, rows_by_part, statistics_sentences
+from apps.reports.model_checks import model_sentences
 from apps.reports.sources import References
 from apps.reports.wording import family_text, ratings_left_out
 
@@ -48,6 +49,7 @@ def methods_of(content: ReportContent) -> Methods:
         data_sentences(content, found, references),
         statistics_sentences(content, references),
         certainty_sentences(content, references),
+        model_sentences(content),
         _computing(content),
     )
     long = [" ".join(part) for part in parts]

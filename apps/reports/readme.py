@@ -1,6 +1,7 @@
 """`README.txt` of an archive: what each file holds, and how to compute the numbers again. Pure."""
 
 from apps.reports.contents import ReportContent
+from apps.reports.model_checks import FILE
 from apps.reports.report_figures import FigurePlan
 from apps.reports.wording import filter_text
 
@@ -24,12 +25,16 @@ _SINGLE_FIGURES = (
 )
 
 
+_CHECKS = (FILE, "checks for bias of the models' runs, as they were when the report was made; recompute leaves them")
+
+
 def readme_text(content: ReportContent, plan: FigurePlan) -> str:
     """`plan`: the figures of the archive."""
     folders = {f"figures/{figure.folder}/" for figure in plan.singles}
     place = next(number for number, (name, _text) in enumerate(_FILES, start=1) if name == "figures/")
     singles = [entry for entry in _SINGLE_FIGURES if entry[0] in folders]
-    files = [*_FILES[:place], *singles, *_FILES[place:]]
+    checks = [_CHECKS] if content.shown_checks else []
+    files = [*_FILES[:2], *checks, *_FILES[2:place], *singles, *_FILES[place:]]
     width = max(len(name) for name, _text in files)
     listed = "\n".join(f"{name:<{width}}  {text}" for name, text in files)
     source = f"study {content.study}" if content.study else f"file {content.ratings_file}"

@@ -4,6 +4,7 @@ The same report gives the same bytes: the times that a workbook carries are thos
 """
 
 import io
+import json
 import re
 import shutil
 import tempfile
@@ -25,10 +26,12 @@ from apps.measures.pairs import Convention
 from apps.reliability.accounting import BlockAccount, ItemUse
 from apps.reliability.agreement import COLUMNS, AgreementRow
 from apps.reliability.benchmarks import Estimate, ScaleBenchmark
+from apps.reports import model_checks
 from apps.reports.archive import TIMESTAMP
 from apps.reports.benchmark_rows import benchmarks_of
 from apps.reports.contents import Part, ReportContent, part_of
 from apps.reports.long_table import ROLES
+from apps.reports.model_checks import check_rows
 from apps.reports.wording import (
     CONVENTIONS,
     STARS,
@@ -157,6 +160,10 @@ def _sheets(content: ReportContent) -> Iterator[Sheet]:
     yield _notes(content)
     yield _raters(content)
     yield _scales(content)
+    if content.shown_models:
+        yield _models(content)
+    if content.shown_checks:
+        yield _model_checks(content)
     yield _left_out(content)
 
 
@@ -320,6 +327,24 @@ def _scales(content: ReportContent) -> Sheet:
                 yield [*head, point.value, point.text, framework.citation]
 
     return Sheet("Scales", columns, rows())
+
+
+def _models(content: ReportContent) -> Sheet:
+    """What each model was asked with."""
+    names = ("rater", "model", "provider", "base_url", "prompt", "prompt_version", "asks_for", "samples")
+    columns = [*((name, "") for name in names), ("parameters", ""), ("content_hash", "")]
+    rows = (
+        [*(getattr(one, name) for name in names), json.dumps(dict(one.parameters), sort_keys=True), one.content_hash]
+        for one in content.shown_models
+    )
+    return Sheet("Models", columns, rows)
+
+
+def _model_checks(content: ReportContent) -> Sheet:
+    """Every figure of the checks of their runs."""
+    kinds = dict.fromkeys(("value", "ci_low", "ci_high"), FIGURE) | dict.fromkeys(("p_value", "p_adjusted"), P_VALUE)
+    columns = [(name, kinds.get(name, COUNT if name.startswith("n_") else "")) for name in model_checks.COLUMNS]
+    return Sheet("Model checks", columns, ([row[name] for name in model_checks.COLUMNS] for row in check_rows(content)))
 
 
 def _left_out(content: ReportContent) -> Sheet:

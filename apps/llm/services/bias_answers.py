@@ -49,7 +49,7 @@ def answers_of(run: Run) -> RunAnswers:
 
     Of several reversed runs the last that asked a question answers it. Queries by thousands of answers and texts.
     """
-    excluded = set(
+    excluded: set[int | None] = set(
         Exclusion.objects.in_force().filter(rater=run.model_rater.rater_id).values_list("item_id", flat=True)
     )
     is_excluded = None in excluded

@@ -29,6 +29,7 @@ from apps.reports.methods import methods_of
 from apps.reports.models import StoredReport, StoredReportFile
 from apps.reports.plans import ReportPlan
 from apps.reports.services.contents import content_of_snapshot
+from apps.reports.services.models_asked import with_models
 from apps.studies.services.blindness import may_see_ratings
 
 FOLDER = "reports"
@@ -40,7 +41,8 @@ def build_report(job: Job, reporter: Reporter) -> Outcome:
     _refuse_if_hidden(report)
     plan = ReportPlan.from_dict(report.options)
     snapshot = _snapshot_of(report, plan, reporter)
-    content = replace(content_of_snapshot(snapshot, plan.options), title=report.title)
+    content = with_models(content_of_snapshot(snapshot, plan.options), report.study)
+    content = replace(content, title=report.title)
     with _Shelf(report) as shelf:
         progress = _Progress(reporter, count_files(content))
         for built in build_files(content, told=progress.told):

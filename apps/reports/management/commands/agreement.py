@@ -23,6 +23,7 @@ from apps.reports.folders import parse_formats, write_files
 from apps.reports.plans import ReportPlan
 from apps.reports.rating_files import DeclaredPoints, RatingFile, declare_points, read_rating_file
 from apps.reports.services.contents import content_of_snapshot, content_of_study
+from apps.reports.services.models_asked import with_models
 from apps.reports.services.requesting import PlanError, check_plan
 from apps.reports.wording import undefined_counts
 from apps.studies.models import Study
@@ -101,12 +102,12 @@ class Command(BaseCommand):
         if not comparisons.options and settings.seed == study.seed:
             try:
                 snapshot = take_snapshot(study=study, selection=selection, resamples=settings.resamples)
-                return content_of_snapshot(snapshot, chosen)
+                return with_models(content_of_snapshot(snapshot, chosen), study)
             except NothingRatedError as nothing:
                 if not selection.is_everything:
                     raise CommandError(str(nothing)) from None
                 self.stdout.write(str(nothing))
-        return content_of_study(
+        content = content_of_study(
             study=study,
             settings=settings,
             options=chosen,
@@ -114,6 +115,7 @@ class Command(BaseCommand):
             selection=selection,
             at=timezone.now(),
         )
+        return with_models(content, study)
 
     def _of_file(self, options: dict[str, Any], chosen: ReportOptions) -> ReportContent:
         settings = _settings(options, default_seed=DEFAULT_FILE_SEED)
