@@ -19,12 +19,13 @@ from apps.annotation.parsing.reading import Told
 from apps.annotation.services.recording import Origin, RatingEntry, record_ratings
 from apps.annotation.services.uploads import receive_upload
 from apps.common.models import Job, JobState
-from apps.common.services.jobs import create_job
+from apps.common.services.jobs import create_job, run_job
 from apps.corpus.parsing.mapping import ColumnMapping
 from apps.corpus.services.freezing import freeze_datasets
 from apps.corpus.services.saved_mappings import keep_mapping
 from apps.corpus.services.uploads import receive_upload as receive_conversations
 from apps.frameworks.models import ScalePoint
+from apps.llm.services.baselines import compute_baseline, request_baseline
 from apps.reports.plans import ReportPlan
 from apps.reports.services.requesting import request_report
 from apps.studies.models import Assignment, AssignmentState, MemberRole, Rater, RaterKind
@@ -33,6 +34,9 @@ from apps.studies.services.exclusions import exclude
 from apps.studies.services.invitations import create_invitations, revoke_invitation
 from apps.studies.services.reservations import skip, take_next
 from tests.browser.conftest import DESKTOP, PHONE, accessibility_faults, scrolls_sideways
+from tests.llm.prompt_pages import pages_of_prompts
+from tests.llm.tried import make_test
+from tests.llm.worlds import make_endpoint
 from tests.reports.stored import keep_report
 
 SIZES = {"desk": DESKTOP, "phone": PHONE}
@@ -70,8 +74,12 @@ NO_PAGES = {
     "corpus:upload-reading",
     "corpus:upload-replace",
     "common:job-cancel",
+    "endpoints:retire",
+    "endpoints:return",
+    "endpoints:test",
     "common:readyz",
     "frameworks:yaml",
+    "llm:prompt-preview",
     "rating:flag",
     "rating:next",
     "rating:save",
@@ -156,6 +164,25 @@ def pages_of_jobs(owner) -> dict[str, str]:
     """A job that waits; the other states have their test in test_jobs.py."""
     job = create_job(kind="talks.import", task="tests.nothing", title="Import of talks.csv", owner=owner)
     return {"common:jobs": reverse("common:jobs"), "common:job": reverse("common:job", args=[job.pk])}
+
+
+def pages_of_endpoints(owner) -> dict[str, str]:
+    """One that answered as asked, after it had not; one whose test waits; one whose key is missing and refused."""
+    answering, waiting = make_endpoint("answering"), make_endpoint("waiting")
+    reply = '{"rationale": "It asks.", "evidence": ["What were Sundays like", "never said"], "score": "4"}'
+    make_test(answering, owner, reply="I would say 4.", problem="The reply holds no JSON object.")
+    make_test(answering, owner, reply=reply, score="4")
+    make_test(waiting, owner, state=JobState.QUEUED)
+    keyless = make_endpoint("keyless", url="https://api.example.org/v1", key_variable="ACORN_KEY", provider="google")
+    make_test(keyless, owner, state=JobState.FAILED, problem="The worker has no usable key.\n\nIt holds none.")
+    return {
+        "endpoints:list": reverse("endpoints:list"),
+        "endpoints:endpoint": reverse("endpoints:endpoint", args=[answering.name]),
+        "endpoints:endpoint, waiting": reverse("endpoints:endpoint", args=[waiting.name]),
+        "endpoints:endpoint, failed": reverse("endpoints:endpoint", args=[keyless.name]),
+        "endpoints:new": reverse("endpoints:new"),
+        "endpoints:edit": reverse("endpoints:edit", args=[answering.name]),
+    }
 
 
 def pages_of_rating_uploads(owner, study) -> dict[str, str]:
@@ -287,16 +314,26 @@ def pages_of_reports(owner, study) -> dict[str, str]:
     }
 
 
-def rate_a_little(study) -> None:
+def rate_a_little(study, shift: int = 0) -> None:
     record_ratings(
         entries=[
-            RatingEntry(item.pk, rater.pk, scale.pk, (place + number * (place % 2)) % 5 + 1)
+            RatingEntry(item.pk, rater.pk, scale.pk, (place + number * (place % 2) + shift) % 5 + 1)
             for place, item in enumerate(study.blocks.get().items.order_by("position"))
             for number, rater in enumerate(study.raters.order_by("pk"))
             for scale in study.blocks.get().frameworks.get().dimensions.all()
         ],
         origin=Origin.IMPORT,
     )
+
+
+def pages_of_baselines(owner, study) -> dict[str, str]:
+    """One that is computed, of ratings that have changed since, and one that waits."""
+    rate_a_little(study)
+    constant = request_baseline(study=study, rule="constant", by=owner)
+    run_job(pk=constant.job.pk, work=compute_baseline)
+    rate_a_little(study, shift=1)
+    request_baseline(study=study, rule="lexical", by=owner)
+    return {"llm:baselines": reverse("llm:baselines", args=[study.slug])}
 
 
 def pages_of_agreement(study) -> dict[str, str]:
@@ -403,6 +440,23 @@ def test_every_page_of_jobs_is_accessible_and_fits(open_page, rosa):
     assert faults_of(open_page(rosa), pages_of_jobs(rosa)) == []
 
 
+def test_every_page_of_endpoints_is_accessible_and_fits(open_page, ada):
+    page = open_page(ada)
+    assert faults_of(page, {"endpoints:list, none": reverse("endpoints:list")}) == []
+    assert faults_of(page, pages_of_endpoints(ada)) == []
+
+
+def test_the_page_of_baselines_is_accessible_and_fits(open_page, rosa, grief):
+    page, address = open_page(rosa), reverse("llm:baselines", args=[grief.slug])
+    assert faults_of(page, {"llm:baselines, none": address}) == []
+    assert faults_of(page, pages_of_baselines(rosa, grief)) == []
+
+
+def test_every_page_of_prompts_is_accessible_and_fits(open_page, rosa, grief):
+    rate_a_little(grief)
+    assert faults_of(open_page(rosa), pages_of_prompts(rosa, grief)) == []
+
+
 def test_every_page_of_rating_uploads_is_accessible_and_fits(open_page, rosa, grief):
     assert faults_of(open_page(rosa), pages_of_rating_uploads(rosa, grief)) == []
 
@@ -466,9 +520,10 @@ def test_no_page_is_forgotten(rosa, grief):
     elsewhere = {"studies:rating-leave", "invitations:opened"}
     walked = set(pages_of_strangers(rosa)) | set(pages_of_people(rosa, grief)) | set(pages_of_jobs(rosa))
     walked |= set(pages_of_rating_uploads(rosa, grief)) | set(pages_of_reports(rosa, grief))
-    walked |= set(pages_of_uploads(rosa, grief.blocks.get().dataset))
+    walked |= set(pages_of_uploads(rosa, grief.blocks.get().dataset)) | set(pages_of_endpoints(rosa))
     walked |= set(pages_of_writing(grief.blocks.get().dataset, grief.blocks.get().frameworks.get()))
-    walked |= set(pages_of_setup(rosa, grief))
+    walked |= set(pages_of_setup(rosa, grief)) | set(pages_of_baselines(rosa, grief))
+    walked |= set(pages_of_prompts(rosa, grief))
     walked |= set(pages_of_rating(grief)) | {"rating:preview"} | set(pages_of_agreement(grief))
     elsewhere |= {"rating:items", "rating:item-ratings"}  # walked by a test of their own
     pages = {name for name in names(get_resolver()) if "api/" not in name} - NO_PAGES
