@@ -228,8 +228,8 @@ def _money(amount: Decimal | None, currency: str) -> str:
     """Empty: not known."""
     if amount is None:
         return ""
-    number = f"{amount:.2f}" if amount >= 1 or not amount else f"{amount:.2g}"
-    return f"{Decimal(number):f} {currency}"
+    number = f"{amount:.2f}" if amount >= 1 else f"{Decimal(f'{amount:.2g}').normalize():f}"
+    return f"{number} {currency}"
 
 
 # --- Sentences ------------------------------------------------------------------------------------------------------
