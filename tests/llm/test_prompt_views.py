@@ -341,7 +341,7 @@ class TestPreview:
         assert fit.cost_of_call == endpoint.cost_of(tokens, 0)
         # Three conversations of one length on two scales that differ in nothing but a digit.
         assert abs(fit.input_tokens - 6 * tokens) <= 6
-        assert "4321 tokens are held, 777 of them kept" in " ".join(response.content.decode().split())
+        assert "4,321 tokens are held, 777 of them kept" in " ".join(response.content.decode().split())
         Endpoint.objects.update(context_tokens=tokens, price_input=None)
         part = sign_in(rosa).post(address("prompt-preview", grief), given, headers=HTMX).content.decode()
         assert "does not fit" in part

@@ -44,6 +44,15 @@ class FrameworkRows(NamedTuple):
         return sum(bool(field.value()) for row in self.rows for field in row.fields)
 
     @property
+    def has_errors(self) -> bool:
+        return any(field.errors for row in self.rows for field in row.fields)
+
+    @property
+    def offered_rows(self) -> Sequence[ScaleRow]:
+        """Every scale, also those without a conversation; none where no scale has one, since that is said once."""
+        return self.rows if self.n_candidates else ()
+
+    @property
     def n_candidates(self) -> int:
         return sum(row.n_candidates for row in self.rows)
 
@@ -139,5 +148,8 @@ def _options(candidates: Candidates, dimension: Dimension, slot: Slot, kept: int
 
 
 def _label(candidates: Candidates, item: int, median: float) -> str:
+    """The median, and which conversation it is: its own id first, since a narrow list shows only the beginning."""
     candidate = candidates.items[item]
-    return f"{point_text(median)} · {candidate.name} {candidate.title}".strip()[:LONGEST_LABEL]
+    block, _slash, external_id = candidate.name.partition("/")
+    title = f" {candidate.title}" if candidate.title else ""
+    return f"{point_text(median)} · {external_id}{title}"[:LONGEST_LABEL] + f" ({block})"

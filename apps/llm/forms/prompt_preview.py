@@ -29,7 +29,6 @@ class PreviewForm(forms.Form):
         queryset=Endpoint.objects.none(),
         required=False,
         empty_label=_("none"),
-        help_text=_("To see whether it fits and about what it costs. Nothing is sent."),
     )
 
     def __init__(
@@ -45,7 +44,7 @@ class PreviewForm(forms.Form):
         item_field, endpoint_field = self.fields["item"], self.fields["endpoint"]
         item_field.queryset = items.select_related("conversation")  # type: ignore[attr-defined]
         item_field.choices = [  # type: ignore[attr-defined]
-            (pk, f"{block}/{external_id} {title}".strip()[:LONGEST_LABEL])
+            (pk, f"{external_id} {title}".strip()[:LONGEST_LABEL] + f" ({block})")
             for pk, block, external_id, title in shown[:MOST_ITEMS]
         ]
         endpoint_field.queryset = Endpoint.objects.in_use()  # type: ignore[attr-defined]

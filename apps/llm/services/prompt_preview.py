@@ -64,6 +64,11 @@ class Fit:
     output_tokens: int
     cost_of_all: Decimal | None
 
+    @property
+    def small_cost(self) -> str:
+        """What one call costs, to two digits that say something; empty where that is not known."""
+        return "" if self.cost_of_call is None else f"{self.cost_of_call:.2g}"
+
 
 @dataclass(frozen=True, slots=True)
 class Preview:

@@ -133,7 +133,12 @@ def _written(request: PersonRequest, editor: Editor) -> HttpResponse:
         if editor.form.is_valid() and (version := _saved(request, editor)) is not None:
             return redirect("llm:prompt-version", editor.study.slug, version.pk)
         status = 422
-    context = {**editor.context(), "preview_form": editor.preview_form(None), "is_unsaved": request.method == "POST"}
+    context = {
+        **editor.context(),
+        "preview_form": editor.preview_form(None),
+        "is_unsaved": request.method == "POST",
+        "is_drawn": act == DRAW,
+    }
     return render(request, "llm/prompt_form.html", context, status=status)
 
 
