@@ -13,6 +13,7 @@ from apps.corpus.models import Conversation, SpeakerRole, Turn
 from apps.frameworks.models import Framework
 from apps.llm.models import Call, CallState, PromptExample, Run, RunState
 from apps.llm.services import planning
+from apps.llm.services.estimating import duration_in_words
 from apps.llm.services.model_raters import ensure_model_rater
 from apps.llm.services.planning import (
     LeftOut,
@@ -126,6 +127,34 @@ def test_blocks_without_the_frameworks_are_left_out(rosa, letters, endpoint):
     assert {question.scale.framework for question in planned(version, endpoint, blocks=(other.pk,)).questions} == {
         "calm-scales"
     }
+
+
+def test_the_same_conversation_on_the_same_scales_is_asked_about_once(grief, rosa, letters, endpoint):
+    [framework] = grief.blocks.get().frameworks.all()
+    calm = make_framework("calm-scales")
+    other = grief.blocks.create(slug="crowd", title="Crowd", position=1, dataset=letters)
+    other.block_frameworks.create(framework=framework, position=0)
+    first, second, _third = letters.conversations.all()
+    Item.objects.create(block=other, conversation=first, position=0)
+    Item.objects.create(block=other, conversation=second, position=1, role=ItemRole.REPEAT)
+    version = make_version(grief)
+    plan = planned(version, endpoint, roles=("main", "repeat"))
+    assert plan.left_out_counts == {"twin": 1}
+    assert [(item.block, item.external_id) for item in plan.items] == [
+        ("main", "letters-001"),
+        ("main", "letters-002"),
+        ("main", "letters-003"),
+        ("crowd", "letters-002"),
+    ]
+    assert planned(version, endpoint, blocks=(other.pk,)).n_calls == 2
+    assert planned(version, endpoint, blocks=(grief.blocks.get(slug="main").pk, other.pk)).n_calls == 8
+    # Another scale of the same conversation is another question.
+    other.block_frameworks.create(framework=calm, position=1)
+    plan = planned(make_version(grief, number=2), endpoint)
+    assert [question.scale.framework for question in plan.questions if question.item.block == "crowd"] == [
+        "calm-scales",
+        "calm-scales",
+    ]
 
 
 def test_only_main_items_unless_other_roles_are_chosen(grief, version, endpoint):
@@ -378,3 +407,18 @@ def test_frameworks_that_the_version_has_not_are_no_choice(version, endpoint):
     other = make_framework("other-scales")
     assert Framework.objects.count() == 2
     assert planned(version, endpoint, frameworks=(other.pk,)).left_out_counts == {"block": 3}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (0.2, "1 second"),
+        (89, "89 seconds"),
+        (90, "2 minutes"),
+        (7199, "120 minutes"),
+        (7200, "2 hours"),
+        (100_000, "28 hours"),
+    ],
+)
+def test_times_are_told_roughly(seconds, words):
+    assert duration_in_words(seconds) == words

@@ -101,7 +101,7 @@ def test_the_plan_is_a_page_or_a_part_and_writes_nothing(owner, endpoint):
         assert "3 of 3" in said
         assert "unknown: the endpoint has no prices" in said
         assert "fake Default, one scale v1" in said
-        assert "becomes a rater" in said
+        assert "It becomes a rater" in said
     assert not Prompt.objects.exists()
     assert not ModelRater.objects.exists()
 
@@ -135,7 +135,7 @@ def test_a_known_rater_is_asked_the_rest(owner, grief, rosa, endpoint, version):
     create_run(study=grief, model_rater=rater, selection=RunSelection(sample_size=2), by=rosa)
     page = estimated(owner, choices(endpoint, version)).content.decode()
     assert "the known one" in page
-    assert "is a rater of this study already" in page
+    assert "It is a rater of this study already" in page
     assert "1 of 3" in page
     create_run(study=grief, model_rater=rater, selection=RunSelection(), by=rosa)
     page = estimated(owner, choices(endpoint, version)).content.decode()

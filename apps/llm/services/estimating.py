@@ -6,6 +6,7 @@ from decimal import Decimal
 from statistics import fmean
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from apps.llm.models import Endpoint, Exchange, ExchangeState, PromptVersion
 from apps.llm.prompts import PromptError
@@ -131,7 +132,8 @@ def _seconds(endpoint: Endpoint, n_calls: int, tokens: int, by_call: float) -> f
 def duration_in_words(seconds: float) -> str:
     """About so long, to read: seconds below a minute and a half, minutes below two hours, else hours."""
     if seconds < 90:
-        return _("%(n)d seconds") % {"n": max(1, round(seconds))}
+        n = max(1, round(seconds))
+        return ngettext("%(n)d second", "%(n)d seconds", n) % {"n": n}
     if seconds < 7200:
         return _("%(n)d minutes") % {"n": round(seconds / 60)}
     return _("%(n)d hours") % {"n": round(seconds / 3600)}

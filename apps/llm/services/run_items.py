@@ -32,6 +32,7 @@ class LeftOut(models.TextChoices):
     BLOCK = "block", _("in a block without these frameworks")
     NO_TEXT = "no_text", _("no text to rate")
     EXAMPLE = "example", _("shown to the model as an example")
+    TWIN = "twin", _("the same conversation is asked about in another block")
     SAMPLE = "sample", _("not in the sample")
     ASKED = "asked", _("this rater was asked about it already")
     TOO_LONG = "too_long", _("its prompt is too long for the endpoint")
@@ -40,6 +41,9 @@ class LeftOut(models.TextChoices):
 @dataclass(frozen=True, slots=True)
 class RunSelection:
     """What a run is to ask about. Empty blocks: every block of the study; empty frameworks: every one of the version.
+
+    A conversation that several blocks have on the same scales is asked about in the first of them, unless blocks are
+    named: asking the same once more only costs.
 
     sample_size: so many items of those that can be asked about, drawn by the seed; None: all of them. with_examples:
     also the conversations that the prompt shows as examples; they are excluded from statistics all the same.
@@ -115,6 +119,8 @@ def sieved(*, study: Study, version: PromptVersion, selection: RunSelection, mod
     if not selection.with_examples:
         leaked = leaked_items(version)
         sieve.leave_out(LeftOut.EXAMPLE, (item for item in sieve.items if item.pk in leaked))
+    scales_of_items = _scales_of_items(sieve.items, scales, with_twins=bool(selection.blocks))
+    sieve.leave_out(LeftOut.TWIN, (item for item in sieve.items if not scales_of_items[item.pk]))
     # Before what was asked is left out: so a seed takes the same items of every rater, whatever each was asked.
     drawn = _drawn(sieve.items, selection)
     sieve.leave_out(LeftOut.SAMPLE, (item for item in sieve.items if item.pk not in drawn))
@@ -122,7 +128,7 @@ def sieved(*, study: Study, version: PromptVersion, selection: RunSelection, mod
     questions = [
         Question(item, scale)
         for item in sieve.items
-        for scale in scales[item.block_id]
+        for scale in scales_of_items[item.pk]
         if (item.pk, scale.framework_id, scale.dimension_id) not in asked
     ]
     open_items = {question.item.pk for question in questions}
@@ -227,6 +233,25 @@ def _scales_by_block(study: Study, scales: dict[int, list[Scale]]) -> dict[int, 
         if framework_id in scales:
             found[block_id] += scales[framework_id]
     return dict(found)
+
+
+def _scales_of_items(
+    items: Sequence[RunItem], scales: dict[int, list[Scale]], *, with_twins: bool
+) -> dict[int, list[Scale]]:
+    """item -> what is asked about it; nothing that an item before it has asked of the same conversation.
+
+    Only main items have twins: a repeat is the same conversation on purpose.
+    """
+    found: dict[int, list[Scale]] = {}
+    asked: set[tuple[int, int]] = set()
+    for item in items:
+        of_block = scales[item.block_id]
+        if with_twins or item.role != ItemRole.MAIN:
+            found[item.pk] = of_block
+            continue
+        found[item.pk] = [scale for scale in of_block if (item.conversation_id, scale.framework_id) not in asked]
+        asked |= {(item.conversation_id, scale.framework_id) for scale in of_block}
+    return found
 
 
 def _drawn(items: Sequence[RunItem], selection: RunSelection) -> set[int]:
