@@ -4,6 +4,7 @@ import re
 import signal
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -56,8 +57,8 @@ def test_it_serves_until_it_is_interrupted():
         first = process.stdout.readline()
         url = first.rsplit(" ", 1)[1].strip()
         told = "".join(process.stdout.readline() for _ in range(6))
-        provider = OpenAIProvider(Target("openai", url, "fake"), "a-key")
-        completion = provider.complete([Message("user", "Hello")], None, Parameters(max_tokens=50))
+        with closing(OpenAIProvider(Target("openai", url, "fake"), "a-key")) as provider:
+            completion = provider.complete([Message("user", "Hello")], None, Parameters(max_tokens=50))
         process.send_signal(signal.SIGINT)
         rest = process.stdout.read()
     assert process.returncode == 0

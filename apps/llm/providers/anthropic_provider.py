@@ -26,6 +26,7 @@ class AnthropicProvider(SdkProvider):
             max_retries=0,
             timeout=timeout_of(target),
             http_client=self._http,
+            open_telemetry=False,  # it could carry the texts elsewhere
         )
 
     def request_body(

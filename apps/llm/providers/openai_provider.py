@@ -8,7 +8,7 @@ import httpx2
 import openai
 
 from apps.llm.prompts import Message
-from apps.llm.providers.failures import status_failure
+from apps.llm.providers.failures import scrubbed, status_failure
 from apps.llm.providers.protocol import Parameters, Target
 from apps.llm.providers.sdk_provider import Answer, SdkProvider, Sent, UnreadableAnswer, timeout_of
 
@@ -21,7 +21,7 @@ class OpenAIProvider(SdkProvider):
 
     def __init__(self, target: Target, key: str, transport: httpx2.BaseTransport | None = None) -> None:
         super().__init__(target, key, transport)
-        # Each setting is given: the SDK takes from the environment what is not.
+        # Key and address are given, always: the SDK takes from the environment what is not.
         self._client = openai.OpenAI(
             api_key=key or "none",
             base_url=target.base_url or BASE_URL,
@@ -29,6 +29,9 @@ class OpenAIProvider(SdkProvider):
             timeout=timeout_of(target),
             http_client=self._http,
         )
+        if target.base_url:
+            # Those of the environment name an account at OpenAI, which is nobody else's business.
+            self._client.organization = self._client.project = None
 
     def request_body(
         self, messages: Sequence[Message], schema: Mapping[str, Any] | None, parameters: Parameters
@@ -54,7 +57,7 @@ class OpenAIProvider(SdkProvider):
 
     def _read(self, found: dict[str, Any]) -> Answer:
         if not found.get("choices"):
-            _raise_error_within(found)
+            self._raise_error_within(found)
         choice = found["choices"][0]
         message = choice["message"]
         text = _text(message.get("content"))
@@ -63,6 +66,16 @@ class OpenAIProvider(SdkProvider):
             reason = "refusal"
         usage = found.get("usage") or {}
         return Answer(text, str(reason), usage.get("prompt_tokens"), usage.get("completion_tokens"))
+
+    def _raise_error_within(self, found: dict[str, Any]) -> None:
+        """Some gateways answer 200 with an error inside."""
+        error = found.get("error")
+        if not isinstance(error, dict):
+            return
+        code = error.get("code")
+        if isinstance(code, int) and 400 <= code < 600:
+            raise status_failure(code, scrubbed(json.dumps(found), self._key), {})
+        raise UnreadableAnswer(f"The server's answer is an error: {error.get('message', 'it does not say which')}")
 
 
 def _response_format(form: str, schema: Mapping[str, Any] | None) -> dict[str, Any] | None:
@@ -80,14 +93,3 @@ def _text(content: Any) -> str:
     if isinstance(content, str):
         return content
     return "".join(part["text"] for part in content if part.get("type") == "text")
-
-
-def _raise_error_within(found: dict[str, Any]) -> None:
-    """Some gateways answer 200 with an error inside."""
-    error = found.get("error")
-    if not isinstance(error, dict):
-        return
-    code = error.get("code")
-    if isinstance(code, int) and 400 <= code < 600:
-        raise status_failure(code, json.dumps(found), {})
-    raise UnreadableAnswer(f"The server's answer is an error: {error.get('message', 'it does not say which')}")

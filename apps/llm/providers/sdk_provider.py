@@ -20,6 +20,7 @@ from apps.llm.providers.protocol import Completion, ErrorKind, Parameters, Provi
 CONNECT_SECONDS = 10.0
 MOST_TOKENS = 2**31 - 1
 LONGEST_REASON = 60
+LONGEST_SENTENCE = 1000
 
 
 class Sent(NamedTuple):
@@ -54,7 +55,11 @@ class SdkProvider(ABC):
     def __del__(self) -> None:
         # When nobody holds it any more: a provider that is kept no longer may still be asking.
         if hasattr(self, "_http"):
-            self._http.close()
+            self.close()
+
+    def close(self) -> None:
+        """Closes its connections; it cannot be asked afterwards."""
+        self._http.close()
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.target.model} at {self.target.base_url or 'its provider'}>"
@@ -115,7 +120,8 @@ class SdkProvider(ABC):
             return error
         response = getattr(error, "response", None)
         if isinstance(response, httpx2.Response):
-            return status_failure(response.status_code, response.text, response.headers)
+            # Scrubbed first: a sentence repeats a part of it, and half a key in it would not be found any more.
+            return status_failure(response.status_code, scrubbed(response.text, self._key), response.headers)
         *_, broken = _chain(error)
         if isinstance(broken, httpx2.ConnectTimeout):
             return ProviderError(ErrorKind.PASSING, "The server could not be reached in time.")
@@ -130,7 +136,7 @@ class SdkProvider(ABC):
     def _told(self, failure: ProviderError, latency_ms: int) -> ProviderError:
         return ProviderError(
             failure.kind,
-            scrubbed(failure.message, self._key),
+            scrubbed(failure.message, self._key)[:LONGEST_SENTENCE],
             http_status=failure.http_status,
             retry_after=failure.retry_after,
             raw=scrubbed(failure.raw, self._key),

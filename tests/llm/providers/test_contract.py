@@ -7,8 +7,9 @@ import httpx2
 import pytest
 
 from apps.llm.answers import MEMBERS
-from apps.llm.providers.failures import HIDDEN
+from apps.llm.providers.failures import HIDDEN, LONGEST_SAID
 from apps.llm.providers.protocol import ErrorKind, Parameters, ProviderError
+from apps.llm.providers.sdk_provider import LONGEST_SENTENCE
 from tests.llm.providers.made import (
     ANTHROPIC,
     GOOGLE,
@@ -146,6 +147,18 @@ def test_a_key_of_the_environment_is_not_taken_unasked(kind, monkeypatch):
     server = Server(kind.answer(TEXT))
     server.provider(kind, key="").complete(MESSAGES, SCHEMA, PARAMETERS)
     assert "of-the-environment" not in " ".join(server.requests[0].headers.values())
+
+
+@each_kind
+def test_an_account_of_the_environment_is_not_told_to_another_server(kind, monkeypatch):
+    for name in ("OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION"):
+        monkeypatch.setenv(name, "of-the-environment")
+    monkeypatch.setenv("GOOGLE_GENAI_USE_VERTEXAI", "true")
+    server = Server(kind.answer(TEXT))
+    server.provider(kind).complete(MESSAGES, SCHEMA, PARAMETERS)
+    (request,) = server.requests
+    assert request.url.path == kind.path
+    assert "of-the-environment" not in " ".join(request.headers.values())
 
 
 # --- What is read ---------------------------------------------------------------------------------------------------
@@ -353,3 +366,16 @@ def test_a_key_that_the_model_repeats_is_not_kept(kind, caplog):
     completion = answer.complete(MESSAGES, SCHEMA, PARAMETERS)
     assert completion.text == f"It is {HIDDEN}"
     assert KEY not in completion.raw + repr(completion) + repr(answer) + caplog.text
+
+
+@each_kind
+def test_no_part_of_a_key_is_kept_where_a_sentence_is_cut(kind):
+    for length in range(LONGEST_SAID - len(KEY), LONGEST_SAID + 1):
+        body = {"error": {"message": f"{'x' * length}{KEY}"}}
+        failure = failure_of(httpx2.Response(500, json=body), kind)
+        assert KEY[:5] not in failure.message + failure.raw
+
+
+def test_a_long_story_is_cut():
+    failure = failure_of(httpx2.Response(200, json={"error": {"message": "x" * 5000}}))
+    assert len(failure.message) == LONGEST_SENTENCE
