@@ -122,6 +122,16 @@ def test_undefined_is_words(grief, sign_in, rosa):
     assert "not defined: no variation" in sign_in(rosa).get(PAGE).text
 
 
+def test_figures_below_zero_have_a_minus_sign_and_zero_has_none(rated, sign_in, rosa):
+    baseline = computed(rated, "constant", rosa)
+    figures = baseline.details[0]["figures"]
+    figures["kappa"] |= {"value": -0.0513, "ci_low": -0.2613, "ci_high": -0.0013}
+    baseline.save()
+    page = sign_in(rosa).get(PAGE).text
+    assert '<span class="value">−0.05</span>' in page
+    assert "−0.26 to 0.00" in page
+
+
 def test_scales_without_a_rule_are_said_to_have_none(rated, sign_in, rosa):
     computed(rated, "lexical", rosa)
     page = sign_in(rosa).get(PAGE).text

@@ -184,4 +184,4 @@ def _figure(figures: Mapping[str, Any], name: str, guess: str) -> ShownFigure:
 
 def _decimals(value: float) -> str:
     # Adding zero leaves no minus before 0.00.
-    return f"{round(value, 2) + 0.0:.2f}"
+    return f"{round(value, 2) + 0.0:.2f}".replace("-", "\N{MINUS SIGN}")
