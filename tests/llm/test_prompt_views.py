@@ -1,16 +1,24 @@
 """Prompt versions in the browser: written, previewed, read, compared, deleted, by whom, and blind to what."""
 
 import re
+from html.parser import HTMLParser
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from hypothesis import given
+from hypothesis import strategies as st
 
 from apps.llm.default_templates import DEFAULT_TEMPLATES
+from apps.llm.forms.prompts import LinesField, PromptForm
 from apps.llm.models import Endpoint, Prompt, PromptVersion
 from apps.llm.services.prompting import create_version
 from apps.llm.templates import Use
 from apps.studies.models import Item, MemberRole, Membership, Rater
+from apps.studies.services.design import create_study
 from tests.conftest import make_dataset, make_framework, make_study
+from tests.llm.made import property_test
 from tests.llm.test_prompting import new_version, rate, use
 from tests.walking import add_person
 
@@ -508,9 +516,6 @@ def test_the_number_of_queries_does_not_grow(rated, framework, rosa, sign_in, dj
         args = {"prompt-diff": [version.pk, version.pk], "home": []}.get(name, [version.pk])
         return address(name, rated, *args) + (given if name == "prompt-version" else "")
 
-    from django.db import connection
-    from django.test.utils import CaptureQueriesContext
-
     client = sign_in(rosa)
     few = version_with_examples(0)
     client.get(there(few))
@@ -524,9 +529,6 @@ def test_the_number_of_queries_does_not_grow(rated, framework, rosa, sign_in, dj
 
 
 def test_previewing_at_an_endpoint_takes_as_many_queries_for_many_scales(rosa, sign_in, django_assert_num_queries):
-    from django.db import connection
-    from django.test.utils import CaptureQueriesContext
-
     endpoint = Endpoint.objects.create(name="here", model="small", context_tokens=9_000)
     client, counts = sign_in(rosa), []
     for slug, n in (("few", 2), ("many", 9)):
@@ -540,6 +542,40 @@ def test_previewing_at_an_endpoint_takes_as_many_queries_for_many_scales(rosa, s
             assert "fits" in client.post(address("prompt-preview", study), given, headers=HTMX).content.decode()
         counts.append(len(queries))
     assert counts[0] == counts[1]
+
+
+class Typed(HTMLParser):
+    """What a browser takes out of a text area: a first line break is the markup's own."""
+
+    text, is_inside = "", False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.is_inside = tag == "textarea"
+
+    def handle_endtag(self, tag: str) -> None:
+        self.is_inside = False
+
+    def handle_data(self, data: str) -> None:
+        self.text += data if self.is_inside else ""
+
+
+@property_test
+@given(st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=60))
+def test_a_text_comes_back_from_the_form_as_it_was_saved(text):
+    saved = LinesField(strip=False, required=False).clean(text)
+    assert saved == text.replace("\r\n", "\n").replace("\r", "\n")
+    shown = Typed()
+    shown.feed(PromptForm.base_fields["user"].widget.render("user", saved))
+    shown.close()
+    sent = shown.text.removeprefix("\n").replace("\n", "\r\n")
+    assert LinesField(strip=False, required=False).clean(sent) == saved
+
+
+def test_a_study_without_frameworks_has_nothing_to_ask(rosa, sign_in):
+    study = create_study(slug="empty", title="Empty", owner=rosa)
+    page = sign_in(rosa).get(new_address(study))
+    assert page.status_code == 200
+    assert sign_in(rosa).post(new_address(study), {"act": "save", "name": "x"}).status_code == 422
 
 
 def test_a_prompt_of_a_study_without_text_says_so(grief, rosa, sign_in):

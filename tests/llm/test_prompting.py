@@ -19,8 +19,10 @@ from apps.llm.services.prompting import (
     leaked_items,
 )
 from apps.llm.templates import TemplateError, Use
-from apps.studies.models import Item, Rater
+from apps.studies.models import Item, Rater, Study
+from apps.studies.services.deleting import delete_study
 from tests.conftest import make_dataset, make_framework, make_study
+from tests.simultaneous import at_once
 
 TEMPLATE = DEFAULT_TEMPLATES[Use.SCALE]
 
@@ -224,3 +226,21 @@ def use(version: PromptVersion, name: str = "Small model") -> ModelRater:
         response_format=endpoint.response_format,
         content_hash="0" * 64,
     )
+
+
+def test_versions_made_at_the_same_moment_are_numbered_one_after_the_other(transactional_db, grief, framework, rosa):
+    def creating(number: int):
+        new = new_version(framework, system=f"Number {number % 2}")
+        return lambda: create_version(study=grief, name="Plain", new=new, by=rosa)
+
+    first, second = at_once(creating(0), creating(1))
+    assert {first.number, second.number} == {1, 2}
+    assert Prompt.objects.count() == 1
+
+
+def test_a_draft_with_a_prompt_can_be_deleted(rosa, framework):
+    study = make_study("plan", owner=rosa, dataset=make_dataset("notes"), frameworks=[framework])
+    default_version(study=study, by=rosa)
+    Study.objects.filter(pk=study.pk).update(status="draft")
+    delete_study(study=study, by=rosa)
+    assert not Prompt.objects.exists()
