@@ -34,6 +34,7 @@ from apps.studies.services.exclusions import exclude
 from apps.studies.services.invitations import create_invitations, revoke_invitation
 from apps.studies.services.reservations import skip, take_next
 from tests.browser.conftest import DESKTOP, PHONE, accessibility_faults, scrolls_sideways
+from tests.llm.model_pages import pages_of_models
 from tests.llm.prompt_pages import pages_of_prompts
 from tests.llm.tried import make_test
 from tests.llm.worlds import make_endpoint
@@ -452,6 +453,12 @@ def test_the_page_of_baselines_is_accessible_and_fits(open_page, rosa, grief):
     assert faults_of(page, pages_of_baselines(rosa, grief)) == []
 
 
+def test_every_page_of_models_is_accessible_and_fits(open_page, rosa, grief):
+    page = open_page(rosa)
+    assert faults_of(page, {"llm:home, none": reverse("llm:home", args=[grief.slug])}) == []
+    assert faults_of(page, pages_of_models(rosa, grief)) == []
+
+
 def test_every_page_of_prompts_is_accessible_and_fits(open_page, rosa, grief):
     rate_a_little(grief)
     assert faults_of(open_page(rosa), pages_of_prompts(rosa, grief)) == []
@@ -524,6 +531,7 @@ def test_no_page_is_forgotten(rosa, grief):
     walked |= set(pages_of_writing(grief.blocks.get().dataset, grief.blocks.get().frameworks.get()))
     walked |= set(pages_of_setup(rosa, grief)) | set(pages_of_baselines(rosa, grief))
     walked |= set(pages_of_prompts(rosa, grief))
+    walked |= set(pages_of_models(rosa, grief))
     walked |= set(pages_of_rating(grief)) | {"rating:preview"} | set(pages_of_agreement(grief))
     elsewhere |= {"rating:items", "rating:item-ratings"}  # walked by a test of their own
     pages = {name for name in names(get_resolver()) if "api/" not in name} - NO_PAGES

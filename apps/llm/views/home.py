@@ -9,6 +9,7 @@ from django.views.decorators.http import require_safe
 
 from apps.accounts.access import PersonRequest
 from apps.common.htmx import render_page_or_partial
+from apps.common.services.heartbeats import is_worker_alive
 from apps.llm.models import Baseline, Endpoint, RunState
 from apps.llm.services.endpoint_lists import listed_endpoints, shown_endpoints
 from apps.llm.services.prompt_listing import prompts_of
@@ -29,13 +30,15 @@ def home(request: PersonRequest, slug: str) -> HttpResponse:
     study = readable_study(request.user, slug)
     page = Paginator(runs_of(study), RUNS_ON_A_PAGE).get_page(request.GET.get("page"))
     rows = listed_runs(page)
+    is_running = any(row.run.state == RunState.RUNNING for row in rows)
     context = {
         "study": study,
         "is_managed": study.is_managed_by(request.user),
         "is_draft": study.status == StudyStatus.DRAFT,
         "page_obj": page,
         "rows": rows,
-        "is_running": any(row.run.state == RunState.RUNNING for row in rows),
+        "is_running": is_running,
+        "has_no_worker": is_running and not is_worker_alive(),
         "poll_seconds": POLL_SECONDS,
         **_parts(study),
     }
