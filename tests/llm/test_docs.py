@@ -8,7 +8,11 @@ import pytest
 from apps.llm.answers import MEMBERS, AllowedAnswers
 from apps.llm.faults import Fault
 from apps.llm.json_reading import MAX_CHARACTERS, MAX_DEPTH, Reading
+from apps.llm.management.commands.run_llm_raters import Command
 from apps.llm.replies import MAX_QUOTES, parse_scale_reply
+from apps.llm.services.estimating import ANSWERS_ASKED, SECONDS_BY_CALL, TOKENS_BY_SCALE
+from apps.llm.services.model_raters import MOST_SAMPLES
+from apps.llm.services.planning import MOST_CALLS, LeftOut
 from apps.llm.templates import PLACEHOLDERS, REQUIRED, UNTRUSTED, Use
 
 DOCS = (Path(__file__).resolve().parents[2] / "docs" / "language-models.md").read_text(encoding="utf-8")
@@ -49,3 +53,35 @@ def test_the_scores_of_the_table_are_read_as_it_says():
         (answer,) = parse_scale_reply(f'{{"score": {score}}}', allowed).answers
         found = "cannot tell" if answer.is_cannot_tell else "3" if answer.score == 3 else str(answer.fault)
         assert (score, found) == (score, read.replace("invalid", "not_allowed"))
+
+
+def test_every_reason_to_leave_an_item_out_is_explained_in_the_order_of_the_sieve():
+    section = DOCS.partition("## A run\n")[2].partition("\n## ")[0]
+    stated = re.findall(r"^\| ([a-z][^|`]*?) \| [^|]+ \|$", section, re.MULTILINE)
+    assert stated[1:-1] == [str(reason.label) for reason in LeftOut]
+
+
+def test_the_numbers_of_a_run_are_those_of_the_code():
+    assert f"at most {MOST_CALLS:,} calls" in DOCS
+    assert f"from 1 to {MOST_SAMPLES}" in DOCS
+    assert f"at {TOKENS_BY_SCALE} tokens a scale and {SECONDS_BY_CALL:g} seconds each" in DOCS
+    assert f"latest {ANSWERS_ASKED} answers" in DOCS
+
+
+def test_every_option_of_the_command_is_explained():
+    section = DOCS.partition("## A run\n")[2].partition("\n## ")[0]
+    stated = set(re.findall(r"--[a-z][a-z-]*", section))
+    parser = Command().create_parser("manage.py", "run_llm_raters")
+    of_django = {
+        "--help",
+        "--version",
+        "--verbosity",
+        "--settings",
+        "--pythonpath",
+        "--traceback",
+        "--no-color",
+        "--force-color",
+        "--skip-checks",
+    }
+    known = {name for action in parser._actions for name in action.option_strings if name.startswith("--")} - of_django
+    assert stated == known
