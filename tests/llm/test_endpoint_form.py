@@ -1,6 +1,7 @@
 """The form of an endpoint: what it takes, what it refuses, and that a key typed by mistake is seen nowhere."""
 
 import logging
+from decimal import Decimal
 
 import pytest
 from django.urls import reverse
@@ -136,3 +137,9 @@ def test_an_address_cannot_bring_a_key_into_the_form(sign_in, ada):
 def test_what_an_address_brings_is_no_markup(sign_in, ada):
     text = sign_in(ada).get(NEW, {"name": '"><script>x</script>', "provider": "<b>"}).text
     assert "<script>x" not in text
+
+
+def test_prices_come_back_as_they_were_typed(db):
+    endpoint = Endpoint(price_input=Decimal("0.075000"), price_output=Decimal("12.000000"))
+    initial = initial_of(endpoint)
+    assert (initial["price_input"], initial["price_output"]) == ("0.075", "12.00")

@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.common.reserved import validate_not_reserved
 from apps.llm.models import Endpoint, MaxTokensName, Provider, ResponseFormat
+from apps.llm.services.endpoint_lists import price_text
 from apps.llm.services.endpoint_rules import (
     base_url_problem,
     has_secret_place,
@@ -135,7 +136,8 @@ class EndpointForm(forms.Form):
         "takes_seed",
     )
     LIMIT_FIELDS = ("max_concurrent", "requests_per_minute", "tokens_per_minute", "timeout_seconds")
-    PRICE_FIELDS = ("price_input", "price_output", "currency")
+    PRICES = ("price_input", "price_output")
+    PRICE_FIELDS = (*PRICES, "currency")
 
     def __init__(
         self,
@@ -209,7 +211,7 @@ class EndpointForm(forms.Form):
         }
 
     def _check_prices(self, cleaned: dict[str, Any]) -> None:
-        for name, other in (("price_input", "price_output"), ("price_output", "price_input")):
+        for name, other in (self.PRICES, self.PRICES[::-1]):
             if cleaned[name] is None and cleaned[other] is not None:
                 self.add_error(name, _("Give both prices, or neither: half a cost would be a wrong one."))
 
@@ -219,7 +221,9 @@ class EndpointForm(forms.Form):
 
 
 def initial_of(endpoint: Endpoint) -> dict[str, Any]:
-    return {name: getattr(endpoint, name) for name in CHANGEABLE}
+    """What the form begins with for an endpoint."""
+    initial = {name: getattr(endpoint, name) for name in CHANGEABLE}
+    return initial | {name: price_text(initial[name]) or None for name in EndpointForm.PRICES}
 
 
 def initial_from(query: Mapping[str, str]) -> dict[str, Any]:

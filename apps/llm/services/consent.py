@@ -41,8 +41,8 @@ def give_consent(*, study: Study, endpoint: Endpoint, by: User | None) -> TextCo
     The caller asks whether the person manages the study. Raises ConsentError where the study is for this machine only.
     """
     # Whoever makes the study local at this moment waits, or was first.
-    study = Study.objects.select_for_update().get(pk=study.pk)
-    endpoint = Endpoint.objects.select_for_update().get(pk=endpoint.pk)
+    study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+    endpoint = Endpoint.objects.select_for_update(no_key=True).get(pk=endpoint.pk)
     if study.local_only and not endpoint.is_loopback:
         raise ConsentError(_local_only_sentence(endpoint))
     consent, is_new = TextConsent.objects.get_or_create(study=study, endpoint=endpoint, defaults={"given_by": by})

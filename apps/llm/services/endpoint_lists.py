@@ -51,8 +51,8 @@ def shown(endpoint: Endpoint, test: EndpointTest | None) -> ShownEndpoint:
         place=place_of(endpoint),
         has_key=key_is_set(endpoint),
         is_unprotected=is_unprotected(endpoint),
-        price_input=_price(endpoint.price_input),
-        price_output=_price(endpoint.price_output),
+        price_input=price_text(endpoint.price_input),
+        price_output=price_text(endpoint.price_output),
         test=test,
     )
 
@@ -69,8 +69,8 @@ def studies_using(endpoint: Endpoint, *, user: User) -> QuerySet[Study]:
     return Study.objects.readable_by(user).filter(raters__model_rater__endpoint=endpoint).distinct().order_by("title")
 
 
-def _price(price: Decimal | None) -> str:
-    """With cents, and more places only where they say something: 2.50 and 0.075."""
+def price_text(price: Decimal | None) -> str:
+    """With cents, and more places only where they say something: 2.50 and 0.075. "" where it is not known."""
     if price is None:
         return ""
     whole, _dot, places = f"{price:.6f}".partition(".")

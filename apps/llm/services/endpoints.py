@@ -84,6 +84,7 @@ def update_endpoint(*, endpoint: Endpoint, by: User | None, **values: Any) -> En
     Raises EndpointError where the identity of an endpoint in use would change, or a rule is broken.
     """
     _check_names(values)
+    # Waits also for whoever is just making a rater that refers to it.
     endpoint = Endpoint.objects.select_for_update().get(pk=endpoint.pk)
     before = {name: getattr(endpoint, name) for name in values}
     changed = [name for name in CHANGEABLE if name in values and before[name] != values[name]]
@@ -117,7 +118,7 @@ def return_endpoint(*, endpoint: Endpoint, by: User | None) -> None:
 
 @transaction.atomic
 def _set_retired(endpoint: Endpoint, *, is_retired: bool, by: User | None) -> None:
-    row = Endpoint.objects.select_for_update().get(pk=endpoint.pk)
+    row = Endpoint.objects.select_for_update(no_key=True).get(pk=endpoint.pk)
     if (row.retired_at is not None) == is_retired:
         return
     row.retired_at = timezone.now() if is_retired else None

@@ -41,7 +41,7 @@ def request_test(*, endpoint: Endpoint, by: User) -> EndpointTest:
     """A test with its job, which the caller starts. One that waits or runs already is that one."""
     with transaction.atomic():
         # Of two clicks at once the second finds what the first has made.
-        row = Endpoint.objects.select_for_update().get(pk=endpoint.pk)
+        row = Endpoint.objects.select_for_update(no_key=True).get(pk=endpoint.pk)
         waiting = row.tests.filter(job__state__in=OPEN_STATES).select_related("job").first()
         if waiting is not None:
             return waiting
