@@ -26,6 +26,7 @@ from apps.corpus.services.saved_mappings import keep_mapping
 from apps.corpus.services.uploads import receive_upload as receive_conversations
 from apps.frameworks.models import ScalePoint
 from apps.llm.services.baselines import compute_baseline, request_baseline
+from apps.llm.services.bias import check_bias, request_checks
 from apps.reports.plans import ReportPlan
 from apps.reports.services.requesting import request_report
 from apps.studies.models import Assignment, AssignmentState, MemberRole, Rater, RaterKind
@@ -37,7 +38,7 @@ from tests.browser.conftest import DESKTOP, PHONE, accessibility_faults, scrolls
 from tests.llm.model_pages import pages_of_models
 from tests.llm.prompt_pages import pages_of_prompts
 from tests.llm.tried import make_test
-from tests.llm.worlds import make_endpoint
+from tests.llm.worlds import answer_all, make_endpoint, make_run
 from tests.reports.stored import keep_report
 
 SIZES = {"desk": DESKTOP, "phone": PHONE}
@@ -81,6 +82,7 @@ NO_PAGES = {
     "common:readyz",
     "frameworks:yaml",
     "llm:prompt-preview",
+    "llm:run-reversed",
     "rating:flag",
     "rating:next",
     "rating:save",
@@ -337,6 +339,25 @@ def pages_of_baselines(owner, study) -> dict[str, str]:
     return {"llm:baselines": reverse("llm:baselines", args=[study.slug])}
 
 
+def pages_of_checks(owner, study) -> dict[str, str]:
+    """Of a run that was asked again with reversed points: results that came before an answer, and others that wait."""
+    rate_a_little(study)
+    paid = make_endpoint("paid", price_input=10, price_output=100)
+    first = make_run(study, paid, name="checked", samples=2)
+    waiting = make_run(study, paid, name="waits")
+    for run in (first, waiting):
+        answer_all(run, lambda call, dimension: float(1 + (call.item_id + call.sample * call.position) % 5), rate=False)
+    reversed_run = make_run(study, model_rater=first.model_rater, checks=first)
+    answer_all(reversed_run, lambda call, dimension: float(1 + call.item_id % 4))
+    run_job(pk=request_checks(run=first, by=owner).job.pk, work=check_bias)
+    rate_a_little(study, shift=1)
+    request_checks(run=waiting, by=owner)
+    return {
+        "llm:run-checks": reverse("llm:run-checks", args=[study.slug, first.pk]),
+        "llm:run-checks, waiting": reverse("llm:run-checks", args=[study.slug, waiting.pk]),
+    }
+
+
 def pages_of_agreement(study) -> dict[str, str]:
     """Of experts who mostly agree, a model, a crowd's mean with values between points, and a scale that nobody used."""
     study.raters.create(name="gpt", kind=RaterKind.LLM)
@@ -459,6 +480,10 @@ def test_every_page_of_models_is_accessible_and_fits(open_page, rosa, grief):
     assert faults_of(page, pages_of_models(rosa, grief)) == []
 
 
+def test_the_pages_of_checks_are_accessible_and_fit(open_page, rosa, grief):
+    assert faults_of(open_page(rosa), pages_of_checks(rosa, grief)) == []
+
+
 def test_every_page_of_prompts_is_accessible_and_fits(open_page, rosa, grief):
     rate_a_little(grief)
     assert faults_of(open_page(rosa), pages_of_prompts(rosa, grief)) == []
@@ -530,7 +555,7 @@ def test_no_page_is_forgotten(rosa, grief):
     walked |= set(pages_of_uploads(rosa, grief.blocks.get().dataset)) | set(pages_of_endpoints(rosa))
     walked |= set(pages_of_writing(grief.blocks.get().dataset, grief.blocks.get().frameworks.get()))
     walked |= set(pages_of_setup(rosa, grief)) | set(pages_of_baselines(rosa, grief))
-    walked |= set(pages_of_prompts(rosa, grief))
+    walked |= set(pages_of_prompts(rosa, grief)) | set(pages_of_checks(rosa, grief))
     walked |= set(pages_of_models(rosa, grief))
     walked |= set(pages_of_rating(grief)) | {"rating:preview"} | set(pages_of_agreement(grief))
     elsewhere |= {"rating:items", "rating:item-ratings"}  # walked by a test of their own

@@ -59,7 +59,8 @@ CAPTIONS: Mapping[Check, Promise] = {
     Check.LENGTH: gettext_lazy(
         "By how many points the score rises with 100 words of the supporter’s, by least squares over items; the "
         "experts’ is that of their lower median on the same items. p by robust standard errors (HC3), adjusted over "
-        "scales by the false discovery rate."
+        "scales by the false discovery rate. Where a few long texts hold the line, p is larger than the interval "
+        "suggests."
     ),
 }
 STATISTICS: Mapping[Check, Sequence[str]] = {
