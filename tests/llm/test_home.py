@@ -7,6 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from apps.common.services.heartbeats import record_heartbeat
 from apps.llm.models import Call, CallState, Exchange, Pause, RunState
 from apps.studies.models import MemberRole, Membership, StudyStatus
 from tests.llm.worlds import answer_all, make_endpoint, make_run, make_version
@@ -109,6 +110,15 @@ def test_a_running_run_asks_for_its_part_again(sign_in, grief, rosa):
     run.state = RunState.DONE
     run.save()
     assert "hx-trigger" not in sign_in(rosa).get(HOME, headers={"HX-Request": "true"}).content.decode()
+
+
+def test_a_running_run_without_a_worker_says_so(sign_in, grief, rosa):
+    make_run(grief)
+    assert "No worker was seen" not in sign_in(rosa).get(HOME).content.decode()
+    make_run(grief, make_endpoint("other"), name="model2", state=RunState.RUNNING)
+    assert "No worker was seen for 30 seconds" in sign_in(rosa).get(HOME).content.decode()
+    record_heartbeat(worker="one", process_id=1)
+    assert "No worker was seen" not in sign_in(rosa).get(HOME).content.decode()
 
 
 def test_names_are_escaped(sign_in, grief, rosa):

@@ -30,7 +30,7 @@ def home(request: PersonRequest, slug: str) -> HttpResponse:
     study = readable_study(request.user, slug)
     page = Paginator(runs_of(study), RUNS_ON_A_PAGE).get_page(request.GET.get("page"))
     rows = listed_runs(page)
-    is_running = any(row.run.state == RunState.RUNNING for row in rows)
+    is_running, has_worker = any(row.run.state == RunState.RUNNING for row in rows), is_worker_alive()
     context = {
         "study": study,
         "is_managed": study.is_managed_by(request.user),
@@ -38,7 +38,7 @@ def home(request: PersonRequest, slug: str) -> HttpResponse:
         "page_obj": page,
         "rows": rows,
         "is_running": is_running,
-        "has_no_worker": is_running and not is_worker_alive(),
+        "has_no_worker": is_running and not has_worker,
         "poll_seconds": POLL_SECONDS,
         **_parts(study),
     }
