@@ -267,28 +267,26 @@ def test_tokens_that_were_not_told_leave_the_cost_unknown(run):
 
 @pytest.mark.parametrize("use", list(Use))
 def test_queries_do_not_grow_with_the_batch(rosa, framework, provider, use):
-    letters = make_dataset("many", conversations=20, owner=rosa)
+    letters = make_dataset("many", conversations=70, owner=rosa)
     study = make_study("many", owner=rosa, dataset=letters, frameworks=[framework])
-    run = make_run(study, make_endpoint(), use=use, samples=4, state=RunState.RUNNING)
-    counts = []
-    reply = answer("not 3", evidence=["That  must be hard."])
+    run = make_run(study, make_endpoint(), use=use, state=RunState.RUNNING)
+    valid, invalid = answer("3", evidence=["That  must be hard."]), answer("not 3")
     if use is Use.FRAMEWORK:
-        reply = f'{{"scale_1": {answer("3", evidence=["That  must be hard."])}, "scale_2": {answer("x")}}}'
+        valid, invalid = f'{{"scale_1": {valid}, "scale_2": {valid}}}', f'{{"scale_1": {valid}, "scale_2": {invalid}}}'
+    counts = []
     for wanted in (2, 20):
-        for text in (reply, reply, error(ErrorKind.PASSING)):
+        for reply in (valid, invalid, invalid, error(ErrorKind.PASSING)):
             at_once_due(run)
-            found = claims(run, wanted)
+            with CaptureQueriesContext(connection) as claiming:
+                found = claims(run, wanted)
             assert len(found.claimed) == wanted
-            batch = outcomes(found, text)
-            with CaptureQueriesContext(
-                connection,
-            ) as captured:
+            batch = outcomes(found, reply)
+            with CaptureQueriesContext(connection) as storing:
                 store(batch)
-            counts.append(len(captured))
-        run.calls.filter(is_repair=True).update(state=CallState.CANCELLED)
-    assert counts[3:] == counts[:3]
-    with CaptureQueriesContext(connection) as few:
-        claims(run, 1)
-    with CaptureQueriesContext(connection) as many:
-        claims(run, 12)
-    assert len(few) == len(many)
+            counts.append([len(claiming), len(storing)])
+        run.calls.filter(is_repair=True, state=CallState.PENDING).update(state=CallState.CANCELLED)
+    # The first rating of all freezes its framework, too.
+    assert all(many[0] <= few[0] and many[1] <= few[1] for few, many in zip(counts[:4], counts[4:], strict=True)), (
+        counts
+    )
+    assert Rating.objects.count() >= 22
