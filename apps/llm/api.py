@@ -133,7 +133,7 @@ class RunProgressSerializer(serializers.Serializer[RunProgress]):
     seconds_left = serializers.IntegerField(allow_null=True)
     has_worker = serializers.BooleanField(help_text="Whether a worker was seen within 30 seconds.")
     held_until = serializers.DateTimeField(allow_null=True, help_text="The provider asked to wait so long.")
-    errors = RunErrorSerializer(many=True, help_text="The latest failures, by kind.")
+    failures = RunErrorSerializer(source="errors", many=True, help_text="The latest ones, by kind.")
 
 
 class RunSerializer(RunRowSerializer):
@@ -153,7 +153,7 @@ class RunListApi(ListAPIView[Run]):
     def list(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         page = self.paginate_queryset(self.get_queryset())
         rows = listed_runs(cast("list[Run]", page))
-        return self.get_paginated_response(RunRowSerializer(rows, many=True).data)
+        return self.get_paginated_response(RunRowSerializer(cast("Any", rows), many=True).data)
 
 
 class RunApi(APIView):

@@ -28,7 +28,7 @@ def test_runs_are_listed_and_told(run, sign_in, rosa):
     assert {name: told[name] for name in row} == row
     progress = told["progress"]
     assert (progress["n_calls"], progress["n_final"], progress["n_ratings"], progress["n_lost"]) == (6, 6, 6, 0)
-    assert (progress["rate"], progress["seconds_left"], progress["has_worker"], progress["errors"]) == (
+    assert (progress["rate"], progress["seconds_left"], progress["has_worker"], progress["failures"]) == (
         None,
         None,
         False,

@@ -1,6 +1,7 @@
 """Who may see ratings: nobody who still gives them sees another rater's, until discussion is open (DESIGN.md, 5)."""
 
 from dataclasses import dataclass
+from typing import cast
 
 from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef, Q, QuerySet
 from django.db.models.expressions import Combinable
@@ -33,7 +34,8 @@ def sees_ratings(user: User) -> "ExpressionWrapper[Combinable]":
     rates = Exists(Rater.objects.filter(study=OuterRef("pk"), user=user, left_at=None))
     models = Exists(Rater.objects.filter(study=OuterRef("pk"), kind=RaterKind.LLM))
     is_sealed = Q(model_scores_sealed=True) & Q(models)
-    return ExpressionWrapper(~Q(rates) | (Q(discussion_open=True) & ~is_sealed), output_field=BooleanField())
+    sees = ~Q(rates) | (Q(discussion_open=True) & ~is_sealed)
+    return ExpressionWrapper(cast("Combinable", sees), output_field=BooleanField())
 
 
 @dataclass(frozen=True, slots=True)
