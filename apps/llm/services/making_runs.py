@@ -19,7 +19,7 @@ from apps.llm.services.model_raters import (
     suggested_name,
 )
 from apps.llm.services.planning import PlanError, RunPlan, RunSelection, budget_problem, create_run, plan_run
-from apps.llm.services.prompting import default_version
+from apps.llm.services.prompting import default_version, versions_of
 from apps.llm.templates import Use
 from apps.studies.models import Study
 
@@ -78,7 +78,8 @@ def preview_run(*, study: Study, order: RunOrder, by: User | None) -> Preview:
         new = name or suggested_name(version, order.endpoint, order.samples, taken)
         return Preview(plan, str(version), known.rater.name if known else new, known is not None)
 
-    return _taken_back(look)
+    # A look at a study's own prompt writes nothing, and must not keep others from writing.
+    return look() if _is_stored(study, order) else _taken_back(look)
 
 
 @transaction.atomic
@@ -121,6 +122,10 @@ def _version(study: Study, order: RunOrder, by: User | None) -> PromptVersion:
     if order.version.prompt.study_id != study.pk:
         raise PlanError(_("This prompt is one of another study."))
     return order.version
+
+
+def _is_stored(study: Study, order: RunOrder) -> bool:
+    return not isinstance(order.version, Use) or versions_of(study).filter(use=order.version.value).exists()
 
 
 def _taken_back(work: Callable[[], T]) -> T:
