@@ -39,6 +39,25 @@ class Heartbeat(bootsteps.StartStopStep):
             logger.info("No heartbeat now: %s", error)
 
 
+class WarmUp(bootsteps.StartStopStep):
+    """Loads the clients of models that are set up: the first calls of a run would wait a second or more for them."""
+
+    requires = ("celery.worker.components:Timer",)
+
+    def start(self, worker: Any) -> None:
+        # Imported late, as above.
+        from django.db import connection
+
+        from apps.llm.services.claiming import warm_up
+
+        try:
+            warm_up()
+        except DatabaseError as error:
+            logger.info("No clients of models are loaded now: %s", error)
+        finally:
+            connection.close()
+
+
 @signals.worker_before_create_process.connect
 def close_connections(**kwargs: Any) -> None:
     """Before a process is forked: a child that inherits a pool ends the connections that its parent still uses."""
@@ -55,3 +74,4 @@ app = Celery("accord")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 app.steps["worker"].add(Heartbeat)
+app.steps["worker"].add(WarmUp)

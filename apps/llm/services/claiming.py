@@ -122,8 +122,8 @@ def give_back(claims: Sequence[Claimed]) -> None:
 
 
 def warm_up() -> None:
-    """Load the packages that open runs will ask with: the first claim would wait a second or more for them."""
-    for endpoint in Endpoint.objects.filter(runs__in=Run.objects.open()).distinct()[:RUNS_AT_ONCE]:
+    """Load the clients of endpoints in use: the first claim would wait a second or more for their packages."""
+    for endpoint in Endpoint.objects.in_use()[:RUNS_AT_ONCE]:
         try:
             provider_for(target_of(endpoint))
         except ProviderError:
