@@ -10,12 +10,14 @@ from django.utils import timezone
 from django.utils.html import escape
 
 from apps.dashboard.services import agreement as standings
+from apps.llm.models import RunState
 from apps.reliability.models import Snapshot
 from apps.reliability.services.reading import SnapshotView
 from apps.studies.models import Item, ItemRole, RaterKind
 from apps.studies.services.exclusions import exclude
 from apps.studies.services.people import join_as_rater
 from tests.dashboard.agreement_world import add, compute, rate
+from tests.llm.worlds import make_endpoint, make_run
 
 pytestmark = pytest.mark.django_db
 
@@ -273,6 +275,15 @@ def test_a_rater_without_ratings_has_a_page_that_says_so(warm_computed, client):
     page = client.get(f"{LIST}late/")
     assert page.status_code == 200
     assert "had handed in nothing" in page.text
+
+
+def test_a_model_that_was_asked_names_its_prompt_and_runs(warm_computed, client):
+    run = make_run(warm_computed, make_endpoint(), name="asked", state=RunState.DONE)
+    page = client.get(f"{LIST}asked/").text
+    assert "Asked with prompt Default asked v1, model fake, 1 sample" in words(page)
+    assert f'href="/studies/warm/llm/runs/{run.pk}/"' in page
+    assert "sked with prompt" not in client.get(PAGE).text
+    assert "sked with prompt" not in client.get(f"{LIST}expert1/").text
 
 
 def test_neighbours_are_one_step_away(warm_computed, client):

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from apps.llm.answers import MEMBERS, AllowedAnswers
+from apps.llm.bias import DRAW_STATISTICS, LENGTH_STATISTICS, ORDER_STATISTICS, RESAMPLES
 from apps.llm.faults import Fault
 from apps.llm.json_reading import MAX_CHARACTERS, MAX_DEPTH, Reading
 from apps.llm.management.commands.run_llm_raters import Command
@@ -85,3 +86,9 @@ def test_every_option_of_the_command_is_explained():
     }
     known = {name for action in parser._actions for name in action.option_strings if name.startswith("--")} - of_django
     assert stated == known
+
+
+def test_every_figure_of_the_checks_is_explained():
+    statistics = {*ORDER_STATISTICS, *DRAW_STATISTICS, *LENGTH_STATISTICS}
+    assert statistics - WORDS == set()
+    assert f"{RESAMPLES:,} resamples" in DOCS

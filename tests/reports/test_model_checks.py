@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import zipfile
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -246,3 +247,9 @@ def test_a_rater_is_told_in_a_line(run, grief) -> None:
     assert runs == [run]
     assert asked_with(grief.raters.get(name="expert1")) == ("", [])
     assert asked_with(None) == ("", [])
+
+
+def test_the_documentation_has_the_columns() -> None:
+    text = (Path(__file__).resolve().parents[2] / "docs" / "reports.md").read_text(encoding="utf-8")
+    written_down = re.sub(r"`\n`", "", text)
+    assert f"`{','.join(COLUMNS)}`" in written_down

@@ -24,6 +24,7 @@ from apps.dashboard.agreement.rater_parts import (
 from apps.dashboard.agreement_access import study_in_sight
 from apps.dashboard.services.agreement_subjects import excluded_raters, exclusions_of, raters_named
 from apps.dashboard.views.agreement_asking import Asked, answer_to_poll, asked_of
+from apps.llm.services.model_accounts import asked_with
 from apps.reliability.kept import UnreadableError
 from apps.reliability.matrix import GROUP_NAMES, RaterKey
 from apps.reliability.services.reading import SnapshotView
@@ -71,6 +72,7 @@ def rater(request: PersonRequest, slug: str, name: str) -> HttpResponse:
     is_excluded = any(one.item_id is None for one in exclusions)
     context |= {"exclusions": exclusions, "excluded": {name} if is_excluded else set()}
     context |= _described(found, context["who"])
+    context["asked_with"], context["asked_in"] = asked_with(found)
     return render_page_or_partial(request, PAGE, context, partial="rater")
 
 

@@ -6,7 +6,10 @@ from django.utils.translation import ngettext
 from apps.llm.model_accounts import AccountedRun, CheckedRun, ModelAccount
 from apps.llm.models import ModelRater, Run, RunState
 from apps.llm.services.bias_state import latest_results
-from apps.studies.models import Rater, Study
+from apps.studies.models import Rater, RaterKind, Study
+
+# As many runs as a line names.
+MOST_RUNS = 5
 
 
 def accounts_of(study: Study) -> list[ModelAccount]:
@@ -58,11 +61,11 @@ def checked_runs(study: Study) -> list[CheckedRun]:
 
 
 def asked_with(rater: Rater | None) -> tuple[str, list[Run]]:
-    """How the rater was asked, in a line, and its runs, the latest first; ("", []) where it is no model of Accord.
+    """How the rater was asked, in a line, and the latest of its runs, the last first.
 
-    Two queries at most.
+    ("", []) where Accord never asked it. Two queries at most.
     """
-    if rater is None:
+    if rater is None or rater.kind != RaterKind.LLM:
         return "", []
     one = ModelRater.objects.filter(rater=rater).select_related("version__prompt").first()
     if one is None:
@@ -73,4 +76,4 @@ def asked_with(rater: Rater | None) -> tuple[str, list[Run]]:
         ngettext("%(n)d sample", "%(n)d samples", one.samples) % {"n": one.samples},
     ]
     runs = Run.objects.filter(model_rater=one, checks=None).exclude(state=RunState.READY).order_by("-pk")
-    return ", ".join(parts), list(runs)
+    return ", ".join(parts), list(runs[:MOST_RUNS])

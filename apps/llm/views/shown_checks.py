@@ -54,7 +54,7 @@ CAPTIONS: Mapping[Check, Promise] = {
     ),
     Check.DRAWS: gettext_lazy(
         "The answers to one question, drawn several times. Alpha is Krippendorff’s with draws as raters; the spread is "
-        "the standard deviation within items, in points."
+        "the standard deviation within items, in units of the scale."
     ),
     Check.LENGTH: gettext_lazy(
         "By how many points the score rises with 100 words of the supporter’s, by least squares over items; the "
