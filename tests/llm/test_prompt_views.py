@@ -362,7 +362,7 @@ class TestPreview:
         given = form(framework, **preview_of(grief, framework)) | {"preview-endpoint": endpoint.pk}
         part = sign_in(rosa).post(address("prompt-preview", grief), given, headers=HTMX).content.decode()
         assert "not all of them fit" in part
-        assert "about letters-001" in " ".join(part.split())
+        assert "The longest prompt of the study is that about letters-001." in " ".join(part.split())
 
     @pytest.mark.parametrize(
         ("changes", "message"),
