@@ -14,9 +14,6 @@ import django
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 django.setup()
 
-from apps.llm.services.controls import start_run  # noqa: E402
-from apps.llm.services.planning import RunSelection, create_run  # noqa: E402
-from apps.llm.tasks import trigger_endpoint  # noqa: E402
 from django.core.management import call_command  # noqa: E402
 from django.db import connection, transaction  # noqa: E402
 from django.db.models import Count  # noqa: E402
@@ -24,9 +21,12 @@ from django.db.models import Count  # noqa: E402
 from apps.accounts.models import Role  # noqa: E402
 from apps.annotation.models import Rating, RatingEvent  # noqa: E402
 from apps.llm.models import Call, CallAnswer, Endpoint, Exchange, Run  # noqa: E402
+from apps.llm.services.controls import start_run  # noqa: E402
 from apps.llm.services.model_raters import ensure_model_rater  # noqa: E402
+from apps.llm.services.planning import RunSelection, create_run  # noqa: E402
 from apps.llm.services.progress import progress_of  # noqa: E402
 from apps.llm.services.prompting import default_version  # noqa: E402
+from apps.llm.tasks import trigger_endpoint  # noqa: E402
 from config.celery import app  # noqa: E402
 from tests.conftest import make_dataset, make_framework, make_study, make_user  # noqa: E402
 
@@ -88,8 +88,7 @@ def stored() -> dict[str, Any]:
         "ratings": sorted([item, dimension, value] for (item, dimension), value in ratings.items()),
         "events_of_a_rating": sorted({n for _, n in events}),
         "requests_after_an_answer": after,
-        "told_lost": progress.lost,
-        "told_sent": progress.sent,
+        "told_lost": progress.n_lost,
     }
 
 

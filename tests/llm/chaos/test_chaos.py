@@ -2,7 +2,6 @@
 
 import json
 import os
-import random
 import shutil
 import subprocess
 import sys
@@ -20,7 +19,8 @@ from tests.config.site_process import free_port
 from tests.config.test_container import service_url
 
 ROOT = Path(__file__).resolve().parents[3]
-KILLS, SECONDS_BETWEEN, LAST_SECONDS = 5, 2.5, 150
+KILLS, LAST_SECONDS = 3, 150
+FINAL = {"done", "invalid", "failed"}
 # A fifth of the calls.
 FAULTS = {"429": 0.04, "500": 0.05, "hang": 0.03, "drop": 0.02, "malformed": 0.06}
 pytestmark = [pytest.mark.once, pytest.mark.xdist_group("site")]
@@ -48,16 +48,26 @@ class Site:
         self.inside.stdin.flush()
         return self._answer()
 
-    def kill_worker(self, number: int) -> None:
-        """Without a word (kill -9), and another takes its place."""
-        self.workers[number].kill()
-        self.workers[number].wait(10)
-        self.workers[number] = self._worker(number + 1)
+    def send_everything_twice(self) -> None:
+        """Work and sweeps, each message twice."""
+        self.ask("send")
+        time.sleep(1)
+
+    def kill_workers(self) -> None:
+        """Without a word (kill -9): whichever of them was at work. Others take their places."""
+        for worker in self.workers:
+            worker.kill()
+        for worker in self.workers:
+            worker.wait(10)
+        self.workers = [self._worker(number) for number in (1, 2)]
 
     def stop(self) -> None:
         for process in [*self.workers, *([self.inside] if self.inside else [])]:
             process.kill()
             process.wait(10)
+        if self.inside:
+            self.inside.stdin.close()
+            self.inside.stdout.close()
 
     def _answer(self) -> dict[str, Any]:
         line = self.inside.stdout.readline()
@@ -112,7 +122,7 @@ def env(tmp_path: Path) -> dict[str, str]:
         "ACCORD_VAR": str(tmp_path / "var"),
         "DJANGO_SETTINGS_MODULE": "config.settings",
         "EMAIL_URL": "dummymail://",
-        "LLM_LEASE_SECONDS": "5",
+        "LLM_LEASE_SECONDS": "10",
         "PYTHONWARNINGS": "ignore:You're running the worker with superuser privileges",
     }
 
@@ -162,36 +172,38 @@ def test_nothing_is_lost_or_doubled_on_postgresql_with_redis(
 
 
 def live_through_it(site: Site, broker: Redis | Folder) -> None:
-    chance = random.Random(2026)
-    with FakeServer(FakeScript(latency_ms=250, faults=FAULTS, hang_seconds=4, seed=7)) as fake:
+    with FakeServer(FakeScript(latency_ms=400, faults=FAULTS, hang_seconds=4, seed=7)) as fake:
         n_calls = site.start(fake.url)["calls"]
         for number in range(KILLS):
-            wait_and_send(site, SECONDS_BETWEEN)
-            site.kill_worker(chance.randrange(2))
+            wait_until_work_is_under_way(site, ended=16 * (number + 1))
+            site.kill_workers()
             if number == KILLS // 2:
                 broker.restart()
         wait_for_the_end(site)
         check(site.ask("state"), site.ask("stored"), fake.stats(), n_calls)
 
 
-def wait_and_send(site: Site, seconds: float) -> None:
-    end = time.monotonic() + seconds
+def wait_until_work_is_under_way(site: Site, ended: int) -> None:
+    """Until so many calls have ended and others are on their way. Tasks come twice all along."""
+    end = time.monotonic() + LAST_SECONDS
     while time.monotonic() < end:
-        site.ask("send")
-        time.sleep(0.5)
+        calls = site.ask("state").get("calls", {})
+        if sum(calls.get(state, 0) for state in FINAL) >= ended and calls.get("running"):
+            return
+        site.send_everything_twice()
+    pytest.fail(f"nothing was under way within {LAST_SECONDS} s: {site.ask('state')}")
 
 
 def wait_for_the_end(site: Site) -> None:
     """Until the run is over. Tasks still come twice; the sweeps among them free what the dead held."""
     end = time.monotonic() + LAST_SECONDS
     while site.ask("state").get("run") == "running" and time.monotonic() < end:
-        site.ask("send")
-        time.sleep(0.5)
+        site.send_everything_twice()
 
 
 def check(state: dict[str, Any], stored: dict[str, Any], requests: dict[str, Any], n_calls: int) -> None:
     assert state["run"] == "done", state
-    assert set(state["calls"]) <= {"done", "invalid", "failed"}
+    assert set(state["calls"]) <= FINAL
     assert sum(state["calls"].values()) == n_calls
     # Each valid answer is one rating, written once, as the model gave it.
     assert stored["ratings"] == stored["answers"]
@@ -204,4 +216,3 @@ def check(state: dict[str, Any], stored: dict[str, Any], requests: dict[str, Any
     assert stored["told_lost"] == exchanges.get("lost", 0) > 0
     known = exchanges.get("answered", 0) + exchanges.get("failed", 0)
     assert known <= requests["requests"] <= known + stored["told_lost"]
-    assert requests["max_in_flight"] <= 8
