@@ -13,6 +13,7 @@ import pytest
 from apps.accounts.models import User
 from apps.annotation.models import Draw, Evidence, Rating, RatingEvent
 from apps.frameworks.models import Dimension
+from apps.llm.models import Call, CallAnswer, Exchange
 from apps.reliability.services.snapshots import take_snapshot
 from apps.studies.models import Assignment, MemberRole, Rater, RaterKind, Study
 from tests.conftest import make_user
@@ -81,7 +82,17 @@ def change_others(person: User) -> None:
         Rating.objects.filter(pk=rating.pk).update(**changed)
         RatingEvent.objects.filter(rating=rating).update(**changed)
         Draw.objects.filter(rating=rating).update(value=value, rationale=f"{MARKER} rationale")
+    change_models()
     compute_agreements()
+
+
+def change_models() -> None:
+    """Whatever models wrote becomes something else."""
+    CallAnswer.objects.update(rationale=f"{MARKER} rationale", notes=[f"{MARKER} note"], reason=f"{MARKER} reason")
+    for answer in CallAnswer.objects.exclude(value=None):
+        CallAnswer.objects.filter(pk=answer.pk).update(value=answer.value % 5 + 1)
+    Exchange.objects.update(reply=f"{MARKER} reply", raw=f"{MARKER} raw", request=f"{MARKER} request")
+    Call.objects.update(problem=f"{MARKER} problem")
 
 
 def readings(walker: Walker, site: Site) -> Iterator[tuple[str, Answer]]:
@@ -155,6 +166,9 @@ def test_the_walk_finds_what_may_be_seen(site, sign_in):
     """Ruth works with the study and does not rate: the figures she reads change with the ratings."""
     found = differences(site, site.people["ruth"], sign_in, readings)
     assert "GET /api/v1/studies/grief/agreement/?bootstrap=0&block=main" in found
+    run = site.study.runs.first()
+    assert f"GET /studies/grief/llm/runs/{run.pk}/calls/" in found
+    assert f"GET /studies/grief/llm/runs/{run.pk}/calls/{run.calls.first().pk}/" in found
 
 
 def test_the_walk_opens_the_rating_screen_with_own_answers_on_it(site, sign_in):

@@ -1,5 +1,6 @@
 """Markup in titles, names, texts, comments and headers is shown as text on every page. CASES 35."""
 
+import json
 from html.parser import HTMLParser
 
 import pytest
@@ -12,7 +13,7 @@ from apps.annotation.services.uploads import receive_upload
 from apps.common.models import Job
 from apps.corpus.models import Conversation, ConversationUpload, Dataset, SavedMapping, Turn
 from apps.frameworks.models import Dimension, Framework, ScalePoint
-from apps.llm.models import Prompt, PromptVersion
+from apps.llm.models import Call, CallAnswer, Exchange, Pause, Prompt, PromptVersion, Run, RunState
 from apps.reliability.services.snapshots import take_snapshot
 from apps.reports.models import StoredReport
 from apps.studies.models import Assignment, Block, Exclusion, Rater, Study
@@ -77,6 +78,7 @@ def hostile(grief, rosa, emil):
     Prompt.objects.update(name=SCRIPT)
     PromptVersion.objects.update(note=NASTY, system=NASTY)
     StoredReport.objects.update(title=NASTY, summary={"rows": 1, "methods": [NASTY], "undefined": [[NASTY, 1]]})
+    plant_in_runs()
     for rater in Rater.objects.filter(study=grief):
         Rater.objects.filter(pk=rater.pk).update(name=f"{rater.pk}{NASTY}"[:80], source=NASTY)
     header = f"item,{SCRIPT},scale_1\n0x,1,2\n"
@@ -84,6 +86,17 @@ def hostile(grief, rosa, emil):
     receive_upload(upload=file, owner=rosa, block=grief.blocks.first(), told=Told(rater="expert1"))
     take_snapshot(study=grief, by=rosa)
     return grief
+
+
+def plant_in_runs() -> None:
+    """In whatever a model or its provider wrote."""
+    quotes = [{"text": NASTY, "turn": 0, "start": 0, "end": 9}, {"text": NASTY, "turn": None}]
+    request = json.dumps({"messages": [{"role": NASTY, "content": NASTY}]})
+    CallAnswer.objects.update(rationale=NASTY, reason=NASTY, notes=[NASTY], evidence=quotes)
+    Exchange.objects.update(reply=NASTY, raw=NASTY, request=request, problem=NASTY, finish_reason=NASTY[:60])
+    Call.objects.update(problem=NASTY)
+    left_out = {"left_out": [[NASTY, NASTY, NASTY]], "left_out_counts": {NASTY: 1}}
+    Run.objects.update(state=RunState.PAUSED, pause=Pause.KEY, pause_detail=NASTY, **left_out)
 
 
 @pytest.mark.parametrize("person", ["rosa", "emil", "ada"])
@@ -112,6 +125,7 @@ def test_no_page_makes_an_element_of_what_people_typed(hostile, sign_in, person,
     if person == "rosa":
         expected |= {"rating:upload-check", "studies:settings", "studies:raters", "reports:list", "reports:report"}
         expected |= {"agreement:overview", "agreement:scale", "agreement:raters"}
+        expected |= {"llm:run", "llm:calls", "llm:call"}
         expected |= {"llm:prompt-version", "llm:prompt-edit", "llm:prompt-diff"}
     assert expected <= shown
 

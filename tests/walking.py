@@ -26,7 +26,7 @@ from apps.common.models import Job
 from apps.common.services.jobs import create_job
 from apps.corpus.models import Conversation, ConversationUpload, Dataset, SavedMapping
 from apps.frameworks.models import Dimension, Framework
-from apps.llm.models import Endpoint, PromptVersion
+from apps.llm.models import Call, CallAnswer, Endpoint, Exchange, PromptVersion, Run
 from apps.llm.services.example_choice import candidates_of, pick_version_examples
 from apps.llm.services.prompting import NewVersion, create_version, default_version
 from apps.llm.templates import Use
@@ -43,6 +43,7 @@ from apps.studies.models import (
 )
 from apps.studies.services.exclusions import exclude
 from apps.studies.services.invitations import create_invitations
+from tests.llm.worlds import answer_all, make_model_rater, make_run
 from tests.reports.stored import keep_report
 
 # (the word before it, the name of the part) -> what it stands for.
@@ -63,6 +64,7 @@ MEANINGS = {
     ("prompts", "pk"): "prompt version",
     ("diff", "other_pk"): "prompt version",
     ("runs", "pk"): "run",
+    ("calls", "call_pk"): "call",
     ("files", "name"): "report file",
     ("people", "pk"): "membership",
     ("invitations", "pk"): "invitation",
@@ -185,6 +187,8 @@ def objects_of(study: Study, *people: User) -> Objects:
             "assignment": keys(Assignment.objects.filter(rater__study=study)),
             "rating upload": keys(RatingUpload.objects.filter(block__study=study)),
             "prompt version": keys(PromptVersion.objects.filter(prompt__study=study)),
+            "run": keys(Run.objects.filter(study=study)),
+            "call": keys(Call.objects.filter(run__study=study)),
             "report": keys(StoredReport.objects.filter(study=study)),
             "report file": sorted(StoredReportFile.objects.filter(report__study=study).values_list("name", flat=True)),
             "membership": keys(Membership.objects.filter(study=study)),
@@ -253,6 +257,7 @@ def furnish(study: Study, owner: User, word: str = "remark") -> None:
     create_key(user=owner, name="notebook")
     Endpoint.objects.get_or_create(name="nowhere", base_url="http://127.0.0.1:9/v1", model="fake")
     write_prompts(study, owner, word)
+    ask_a_model(study, word)
     keep_report(study, owner, title=f"{word} reported", files={f"{study.slug}.csv": b"value\n0.5\n"})
 
 
@@ -269,6 +274,17 @@ def write_prompts(study: Study, owner: User, word: str) -> None:
         note=f"{word} on a prompt",
     )
     create_version(study=study, name=first.prompt.name, new=new, by=owner)
+
+
+def ask_a_model(study: Study, word: str) -> None:
+    """A run that is over, of a model of its own; what it wrote is in its requests, replies, answers and ratings."""
+    version = PromptVersion.objects.filter(prompt__study=study).latest("pk")
+    asked = make_model_rater(version, Endpoint.objects.get(name="nowhere"), name=f"asked in {study.slug}")
+    run = make_run(study, model_rater=asked)
+    answer_all(run, lambda call, _dimension: VALUES[call.position % len(VALUES)], rationale=f"{word} of a model")
+    wrote = {"reply": f"{word} replied", "raw": f"{word} in full", "request": f"{word} asked"}
+    Exchange.objects.filter(call__run=run).update(**wrote)
+    CallAnswer.objects.filter(call__run=run).update(notes=[f"{word} noted"], evidence=[{"text": f"{word} said"}])
 
 
 def add_person(study: Study, user: User, name: str, role: str = MemberRole.RATER, kind: str = "expert") -> Rater:
