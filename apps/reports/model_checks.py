@@ -143,6 +143,7 @@ def check_tables(content: ReportContent) -> Iterator[Table]:
         "Points by which scores rise with 100 words of the supporter's, by least squares over items; the experts' are "
         "those of their lower median on the same items. p is adjusted by the false discovery rate over the scales of "
         "a run.",
+        _beside(content),
         *([f"The first {MOST_ROWS:,} of {len(rows):,}; {FILE} has all."] if len(rows) > MOST_ROWS else []),
     ]
     columns = ("Rater", "Scale", *(title for _name, title in _LENGTH))
@@ -169,8 +170,15 @@ def _over_all(content: ReportContent) -> Table:
         "answers to the same questions as declared; shift is reversed less original. The last column: of the items "
         "with several answers to one question, those whose answers are all the same. "
         f"Over all scales of a run; {FILE} has each scale.",
+        _beside(content),
     )
     return Table("checks-order", "The order of the points, and answers drawn again", columns, rows, notes)
+
+
+def _beside(content: ReportContent) -> str:
+    resamples = sorted({checked.resamples for checked in content.shown_checks})
+    times = " or ".join(f"{number:,}" for number in resamples)
+    return f"Beside each value its 95 % percentile interval over {times} resamples of items, and the number of items."
 
 
 def _by_scale(checked: CheckedRun, check: Check) -> dict[tuple[str, str], dict[str, Figure]]:
