@@ -134,7 +134,8 @@ def test_a_worker_is_seen_and_an_endpoint_held(run):
     record_heartbeat(worker="one", process_id=1)
     assert progress_of(run).has_worker
     run.endpoint.held_until = NOW + timedelta(seconds=9)
-    assert progress_of(run).held_until == NOW + timedelta(seconds=9)
+    found = progress_of(run)
+    assert (found.held_until, found.held_seconds) == (NOW + timedelta(seconds=9), 9)
     run.endpoint.held_until = NOW - timedelta(seconds=9)
     assert progress_of(run).held_until is None
 

@@ -1,5 +1,6 @@
 """How far a run is: counts, speed, cost, what went wrong, and whether anybody works on it. No score, and no text."""
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -100,6 +101,11 @@ class RunProgress:
     @property
     def n_requests(self) -> int:
         return self.n_in_flight + self.n_answered + self.n_failed_requests + self.n_lost
+
+    @property
+    def held_seconds(self) -> int:
+        """How long nothing is sent yet, because the provider asked for it."""
+        return 0 if self.held_until is None else math.ceil((self.held_until - timezone.now()).total_seconds())
 
     @property
     def minutes_left(self) -> int | None:
