@@ -33,6 +33,8 @@ RENEW_SECONDS = 5.0
 # A worker that finds nothing to take up looks again after so long, while others of its calls are on their way.
 LOOK_SECONDS = 1.0
 SHORTEST_WAIT = 0.02
+# Storing three answers together takes little longer than storing one.
+GATHER_SECONDS = 0.06
 # What was answered is paid for: a database that is locked or restarts is waited for, long beyond a lease.
 PATIENCE_SECONDS = 600.0
 PASSING_ERRORS = (OperationalError, InterfaceError)
@@ -112,6 +114,8 @@ class _Stretch:
             self._stop()
         if not self._is_over and now >= self._look_at and self._has_room():
             self._claim(threads)
+        if self._is_over and not self._held:
+            return
         outcomes = self._collect(self._wait_seconds())
         if outcomes:
             self._store(outcomes)
@@ -180,21 +184,28 @@ class _Stretch:
         return max(0.0, min(times) - now)
 
     def _collect(self, seconds: float) -> list[Outcome]:
-        """What has come back; waits so long for the first."""
-        outcomes = self._overdue()
+        """What has come back; waits so long for the first, and a moment for those behind it."""
+        if not self._held:
+            time.sleep(seconds)
+            return []
+        outcomes: list[Outcome] = []
+        until = time.monotonic() + seconds
         try:
-            if not outcomes and seconds > 0:
-                outcomes.append(self._back.get(timeout=seconds))
-            while True:
-                outcomes.append(self._back.get_nowait())
+            while len(outcomes) < len(self._held):
+                outcomes.append(self._back.get(timeout=max(0.001, until - time.monotonic())))
+                if len(outcomes) == 1:
+                    until = time.monotonic() + GATHER_SECONDS
         except Empty:
-            return outcomes
+            pass
+        return outcomes + self._overdue({outcome.claimed.exchange_id for outcome in outcomes})
 
-    def _overdue(self) -> list[Outcome]:
+    def _overdue(self, returned: set[int]) -> list[Outcome]:
         """Requests whose provider keeps no time limit: given up, whatever may still come of them."""
         now = time.monotonic()
         late = [
-            held for held in self._held.values() if held.began is not None and now - held.began > self._overdue_after
+            held
+            for number, held in self._held.items()
+            if number not in returned and held.began is not None and now - held.began > self._overdue_after
         ]
         return [
             Outcome(
