@@ -12,7 +12,7 @@ from apps.common.models import AuditEntry
 from apps.corpus.models import Conversation, SpeakerRole, Turn
 from apps.frameworks.models import Framework
 from apps.llm.models import Call, CallState, PromptExample, Run, RunState
-from apps.llm.services import planning
+from apps.llm.services import planning, run_items
 from apps.llm.services.estimating import duration_in_words
 from apps.llm.services.model_raters import ensure_model_rater
 from apps.llm.services.planning import (
@@ -24,7 +24,7 @@ from apps.llm.services.planning import (
     plan_run,
 )
 from apps.llm.services.rendering import Renderer, turns_of
-from apps.llm.services.run_items import RunItem, _drawn
+from apps.llm.services.run_items import Question, RunItem, Scale, _drawn, in_asking_order
 from apps.llm.templates import Use
 from apps.studies.models import Item, ItemRole, StudyStatus
 from tests.conftest import make_dataset, make_framework, make_study
@@ -422,3 +422,31 @@ def test_frameworks_that_the_version_has_not_are_no_choice(version, endpoint):
 )
 def test_times_are_told_roughly(seconds, words):
     assert duration_in_words(seconds) == words
+
+
+def question(item: int, scale: int, block: int = 1) -> Question:
+    return Question(
+        RunItem(item, block, f"block{block}", item, f"talk{item}", "main"),
+        Scale(1, "calm", 1, scale, f"scale_{scale}", 1),
+    )
+
+
+def test_calls_go_scale_by_scale_through_a_few_items_at_a_time():
+    """So that neighbours begin with the same words, and a run that stops early has whole items."""
+    asked = [question(item, scale) for item in range(45) for scale in (7, 8)]
+    asked += [question(item, 8, block=2) for item in range(45, 48)]
+    ordered = in_asking_order(asked)
+    assert sorted(ordered) == sorted(asked)
+    places = [(one.item.pk, one.scale.dimension_id) for one in ordered]
+    assert places[:20] == [(item, 7) for item in range(20)]
+    assert places[20:40] == [(item, 8) for item in range(20)]
+    assert places[40:42] == [(20, 7), (21, 7)]
+    assert places[80:] == [*((item, 7) for item in range(40, 45)), *((item, 8) for item in range(40, 48))]
+
+
+def test_a_run_is_asked_in_that_order(grief, model_rater, rosa, monkeypatch):
+    monkeypatch.setattr(run_items, "ITEMS_TOGETHER", 2)
+    run = create_run(study=grief, model_rater=model_rater, selection=RunSelection(), by=rosa)
+    asked = [(call.item.position, call.dimension.slug) for call in run.calls.select_related("item", "dimension")]
+    first = [(item, scale) for scale in ("scale_1", "scale_2") for item in (0, 1)]
+    assert asked == [*first, (2, "scale_1"), (2, "scale_2")]

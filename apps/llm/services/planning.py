@@ -22,6 +22,7 @@ from apps.llm.services.run_items import (
     RunItem,
     RunSelection,
     counted,
+    in_asking_order,
     sieved,
     without_items,
 )
@@ -149,7 +150,7 @@ def create_run(
         left_out_counts=plan.left_out_counts,
         created_by=by,
     )
-    _insert_calls(run, _calls_of(plan.questions, plan.samples))
+    _insert_calls(run, _calls_of(in_asking_order(plan.questions), plan.samples))
     _remember(run, by, n_calls=plan.n_calls, n_items=len(plan.items))
     return run
 

@@ -22,6 +22,7 @@ from apps.studies.models import BlockFramework, Item, ItemRole, Study
 
 # Conversations whose texts are in memory at once.
 CONVERSATIONS_AT_ONCE = 2_000
+ITEMS_TOGETHER = 20  # asked about on one scale before the next
 # As long as the mark that a prompt makes of its conversation.
 SOME_MARK = "0" * 12
 
@@ -146,6 +147,28 @@ def without_items(found: Sieved, too_long: Collection[int]) -> Sieved:
         (*found.left_out, *((item, LeftOut.TOO_LONG) for item in gone.values())),
         found.sizes,
     )
+
+
+def in_asking_order(questions: Sequence[Question]) -> list[Question]:
+    """A few items of a block at a time, and of these scale by scale.
+
+    Neighbours then begin with the same words, which many servers need not read, or bill, again; and a run that stops
+    early has nearly all of its items on every scale.
+    """
+    items: dict[int, int] = {}  # item -> its place in its block
+    sizes: Counter[int] = Counter()  # block -> items so far
+    for question in questions:
+        if question.item.pk not in items:
+            items[question.item.pk] = sizes[question.item.block_id]
+            sizes[question.item.block_id] += 1
+    blocks = {block_id: place for place, block_id in enumerate(sizes)}
+    scales = {scale: place for place, scale in enumerate(dict.fromkeys(question.scale for question in questions))}
+
+    def place(question: Question) -> tuple[int, int, int, int]:
+        at = items[question.item.pk]
+        return blocks[question.item.block_id], at // ITEMS_TOGETHER, scales[question.scale], at
+
+    return sorted(questions, key=place)
 
 
 def counted(left_out: Iterable[tuple[RunItem, LeftOut]]) -> dict[str, int]:
