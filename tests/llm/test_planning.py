@@ -180,7 +180,7 @@ def test_of_a_cancelled_run_only_what_brought_no_rating_is_asked_again(grief, ve
     rater = ensure_model_rater(version=version, endpoint=endpoint, samples=2, by=rosa)
     run = create_run(study=grief, model_rater=rater, selection=RunSelection(), by=rosa)
     states = [CallState.DONE, CallState.DONE, CallState.DONE, CallState.CANCELLED, CallState.FAILED, CallState.INVALID]
-    for call, state in zip(run.calls.order_by("position"), states, strict=False):
+    for call, state in zip(run.calls.order_by("item", "dimension", "sample"), states, strict=False):
         Call.objects.filter(pk=call.pk).update(state=state)
     Run.objects.filter(pk=run.pk).update(state=RunState.CANCELLED)
     plan = planned(version, endpoint, samples=2, model_rater=rater)
