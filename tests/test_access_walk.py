@@ -10,6 +10,9 @@ from apps.frameworks.models import Dimension
 from tests.conftest import make_user
 from tests.walking import NOBODYS, Objects, Walker, add_person, dump, every_route, furnish, objects_of
 
+# What a page answers does not depend on the database, and the walks are long.
+pytestmark = pytest.mark.once
+
 METHODS = ["get", "post", "put", "patch", "delete"]
 ABSENT = {404, 405}
 

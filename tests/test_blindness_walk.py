@@ -19,6 +19,9 @@ from apps.studies.models import Assignment, MemberRole, Rater, RaterKind, Study
 from tests.conftest import make_user
 from tests.walking import Answer, Objects, Route, Walker, add_person, every_route, furnish, objects_of, said
 
+# What a page answers does not depend on the database, and the walks are long.
+pytestmark = pytest.mark.once
+
 MARKER = "SECRET"
 QUERY = "?page=2&item=2&show=left&q=letters&block=main&format=json"
 QUERY_OF_API = "?bootstrap=0&block=main"

@@ -19,6 +19,9 @@ from apps.reports.models import StoredReport
 from apps.studies.models import Assignment, Block, Exclusion, Rater, Study
 from tests.walking import Walker, every_route, furnish, objects_of
 
+# What a page answers does not depend on the database, and the walks are long.
+pytestmark = pytest.mark.once
+
 # Each names itself, so that an element made of it is told from one of ours.
 SCRIPT = "<script>planted()</script>"
 IMAGE = '"><img src=planted onerror=planted()>'
