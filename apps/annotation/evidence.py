@@ -6,6 +6,9 @@ from typing import NamedTuple
 
 SINGLE_QUOTE_MARKS = "'‘’‚‛′ʼ`´"
 DOUBLE_QUOTE_MARKS = '"“”„‟″«»'
+# Characters of places that may overlap, and places within words: far more than any text has that people write.
+MOST_COMPARED = 500_000
+MOST_INSIDE_WORDS = 50_000
 FOLDED_MARKS = dict.fromkeys(SINGLE_QUOTE_MARKS, "'") | dict.fromkeys(DOUBLE_QUOTE_MARKS, '"')
 
 
@@ -84,14 +87,22 @@ def _find_folded(folded_quote: str, text: str) -> tuple[int, int] | None:
 
 
 def spans(quote: str, text: str) -> Iterator[tuple[int, int]]:
-    """Where the quote stands in the text. A single word counts as a whole word only: "na" is not in "final"."""
+    """Where the quote stands in the text. A single word counts as a whole word only: "na" is not in "final".
+
+    Places may overlap. In text that repeats itself without end (a megabyte of one letter) not every place is given:
+    the work grows with the length of the text, whatever quote and text are.
+    """
     is_word = not any(character.isspace() for character in quote.strip())
+    n_compared = n_inside = 0
     start = text.find(quote)
-    while start >= 0:
+    while start >= 0 and n_inside < MOST_INSIDE_WORDS:
         end = start + len(quote)
-        if not (is_word and (_within_word(text, start) or _within_word(text, end))):
+        if is_word and (_within_word(text, start) or _within_word(text, end)):
+            n_inside += 1
+        else:
             yield start, end
-        start = text.find(quote, start + 1)
+        n_compared += len(quote)
+        start = text.find(quote, start + 1 if n_compared < MOST_COMPARED else max(end, start + 1))
 
 
 def _within_word(text: str, offset: int) -> bool:

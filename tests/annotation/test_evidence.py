@@ -1,9 +1,11 @@
 """A quote is found where it stands, and its offsets are those of the stored text."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.annotation.evidence import Place, Quote, TurnText, find_quote, fold, place_quote
+from apps.annotation import evidence
+from apps.annotation.evidence import Place, Quote, TurnText, find_quote, fold, place_quote, spans
 
 SEEKER = TurnText(0, False, "I lost it. That is all.")
 SUPPORTER = TurnText(1, True, "I’m so  sorry —\nthat is “hard”. 😀 That is all.")
@@ -111,3 +113,49 @@ def test_folding_maps_every_character_to_its_origin(text):
     assert len(folded) == len(origins)
     assert origins == sorted(set(origins))
     assert "  " not in folded
+
+
+def every_place(quote: str, text: str) -> list[tuple[int, int]]:
+    """The rule without any bound: each offset is tried, a single word counts as a whole word only."""
+    is_word = not any(character.isspace() for character in quote.strip())
+    places = []
+    for start in range(len(text) - len(quote) + 1):
+        end = start + len(quote)
+        if text[start:end] != quote:
+            continue
+        if is_word and (evidence._within_word(text, start) or evidence._within_word(text, end)):
+            continue
+        places.append((start, end))
+    return places
+
+
+@given(texts, texts.filter(bool))
+def test_every_place_is_found_in_ordinary_text(text, quote):
+    assert list(spans(quote, text)) == every_place(quote, text)
+
+
+@given(st.lists(st.sampled_from(["a", "b", " "])).map("".join), st.sampled_from(["a", "aa", "a a", "ab", "a b a"]))
+def test_places_overlap(text, quote):
+    assert list(spans(quote, text)) == every_place(quote, text)
+
+
+def test_places_that_are_not_all_given_are_places(monkeypatch):
+    monkeypatch.setattr(evidence, "MOST_COMPARED", 6)
+    text = "no " * 20
+    found = list(spans("no no", text))
+    assert found[:2] == [(0, 5), (3, 8)]
+    assert set(found) < set(every_place("no no", text))
+
+
+@pytest.mark.parametrize("length", [1, 50, 2_000, 200_000])
+def test_letters_repeated_without_end_are_looked_through_a_bounded_number_of_times(length):
+    class Text(str):
+        n_looks = 0
+
+        def find(self, *args):
+            Text.n_looks += 1
+            return super().find(*args)
+
+    assert list(spans("a" * length, Text("a" * 1_000_000))) == []
+    assert Text.n_looks <= evidence.MOST_INSIDE_WORDS + 1
+    assert Text.n_looks * length <= evidence.MOST_COMPARED + 2_000_000
