@@ -163,9 +163,15 @@ class Study(TimeStamped):
         return Study.objects.managed_by(user).filter(pk=self.pk).exists()
 
     def has_begun(self) -> bool:
-        """Whether an item was ever taken by a rater, or any rating is there. The seed and the items then stay."""
-        taken = self.raters.filter(assignments__isnull=False)
-        return taken.exists() or self.raters.filter(ratings__isnull=False).exists()
+        """Whether an item was ever taken by a rater, any rating is there, or a model or a baseline was set to rate.
+
+        The seed and the items then stay.
+        """
+        if self.raters.filter(assignments__isnull=False).exists() or self.raters.filter(ratings__isnull=False).exists():
+            return True
+        # The relations are those of llm.Run, llm.ModelRater and llm.Baseline: their rows are kept for good.
+        models = self.raters.filter(model_rater__isnull=False)
+        return models.exists() or self.runs.exists() or self.baselines.exists()
 
 
 class Membership(TimeStamped):
@@ -189,11 +195,14 @@ class BlockQuerySet(models.QuerySet["Block"]):
         return self.annotate(n_items=counted(Item.objects.filter(block=OuterRef("pk")), by="block"))
 
     def begun(self) -> "BlockQuerySet":
-        """Blocks of which an item was taken by a rater, rated, or excluded: their items stay."""
+        """Blocks of which an item was taken by a rater, rated, or excluded, or a model was asked about it or shown it
+        as an example: their items stay."""
         items = Item.objects.filter(block=OuterRef("pk"))
         taken, rated = items.filter(assignments__isnull=False), items.filter(ratings__isnull=False)
         excluded = items.filter(exclusions__isnull=False)
-        return self.filter(Exists(taken) | Exists(rated) | Exists(excluded))
+        # The relations are those of llm.Call and llm.PromptExample.
+        asked, shown = items.filter(calls__isnull=False), items.filter(shown_as_example__isnull=False)
+        return self.filter(Exists(taken) | Exists(rated) | Exists(excluded) | Exists(asked) | Exists(shown))
 
 
 class Block(TimeStamped):

@@ -161,7 +161,7 @@ def test_every_other_way_is_refused(planned, rosa, status, act, words):
 @pytest.mark.parametrize("begin", [rate, take])
 def test_once_somebody_has_begun_there_is_no_way_back_to_a_draft(grief, rosa, begin):
     begin(grief)
-    with pytest.raises(StatusError, match="Raters have begun"):
+    with pytest.raises(StatusError, match="Raters or models have begun"):
         return_to_draft(study=grief, by=rosa)
 
 

@@ -11,6 +11,7 @@ from apps.common.models import AuditEntry
 from apps.llm.models import Call, CallState, Pause, Run, RunState
 from apps.llm.services.consent import leave_problem
 from apps.llm.services.endpoints import key_is_set
+from apps.llm.services.run_setup import setup_problem
 from apps.llm.services.run_states import finish_runs, lock_runs
 from apps.llm.services.settling import Group, settle
 from apps.studies.models import StudyStatus
@@ -125,6 +126,8 @@ def _check_may_ask(run: Run) -> None:
             _("The environment variable %(name)s, which holds the endpoint's key, is not set.")
             % {"name": run.endpoint.key_variable}
         )
+    if problem := setup_problem(run):
+        raise RunError(problem)
 
 
 def _moved(run: Run, state: RunState, verb: str, by: User | None, *, pause: Pause | None = None, **details: int) -> Run:

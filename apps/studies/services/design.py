@@ -262,7 +262,8 @@ def _check_draft(study: Study) -> None:
 
 def _check_untouched(block: Block) -> None:
     if Block.objects.begun().filter(pk=block.pk).exists():
-        raise DesignError(_("The block %(block)s has ratings already: its items stay.") % {"block": block.title})
+        text = _("The block %(block)s has ratings already, or models were asked about it or shown it: its items stay.")
+        raise DesignError(text % {"block": block.title})
 
 
 def _locked(block: Block) -> tuple[Study, Block]:

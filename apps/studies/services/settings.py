@@ -56,7 +56,10 @@ def change_seed(*, study: Study, seed: int, by: User | None) -> Study:
     """
     study = Study.objects.select_for_update().get(pk=study.pk)
     if study.status != StudyStatus.DRAFT or study.has_begun():
-        raise DesignError(_("The seed stays once a study is active or has ratings: samples and orders came from it."))
+        text = _(
+            "The seed stays once a study is active or anybody has begun to rate, models too: samples came from it."
+        )
+        raise DesignError(text)
     if study.seed == seed:
         return study
     before, study.seed = study.seed, seed

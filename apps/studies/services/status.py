@@ -84,13 +84,13 @@ def activate(*, study: Study, by: User | None) -> Study:
 def return_to_draft(*, study: Study, by: User | None) -> Study:
     """Take back an activation as long as nobody has begun; datasets that no other begun study uses thaw.
 
-    Raises StatusError where it is not active, or a rater has taken an item or rated.
+    Raises StatusError where it is not active, a rater has taken an item or rated, or a model or baseline was set to.
     """
     study = _locked(study, StudyStatus.ACTIVE, _("Only an active study can go back to being a draft."))
     # Whoever is about to take an item holds their row: they are waited for, and then seen.
     list(study.raters.select_for_update(no_key=True).order_by("pk").values_list("pk", flat=True))
     if study.has_begun():
-        raise StatusError(_("Raters have begun. The study can be closed, but no longer be a draft."))
+        raise StatusError(_("Raters or models have begun. The study can be closed, but no longer be a draft."))
     _move(study, StudyStatus.DRAFT, "study.draft", by)
     used = Block.objects.exclude(study__status=StudyStatus.DRAFT).values_list("dataset", flat=True)
     thaw_datasets(dataset_ids=_datasets(study) - set(used))
@@ -191,7 +191,7 @@ def _datasets(study: Study) -> set[int]:
 
 
 def _refresh_blocks(study: Study) -> list[str]:
-    """Slugs of the blocks laid out anew. Those that hold finished ratings already stay as they are."""
+    """Slugs of the blocks laid out anew. Those that have begun already stay as they are."""
     begun = set(study.blocks.begun().values_list("pk", flat=True))
     refreshed = []
     for block in study.blocks.select_related("dataset"):

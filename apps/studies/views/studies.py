@@ -44,7 +44,7 @@ def overview(request: PersonRequest, slug: str) -> HttpResponse:
         "study": study,
         "rater": rater,
         "is_managed": is_managed,
-        "can_be_draft": is_managed and study.status == StudyStatus.ACTIVE and not begun,
+        "can_be_draft": is_managed and study.status == StudyStatus.ACTIVE and not begun and not study.has_begun(),
         "blocks": study.blocks.with_item_counts()
         .select_related("dataset")
         .prefetch_related("block_frameworks__framework", "groups"),
