@@ -7,7 +7,7 @@ from itertools import chain, zip_longest
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F, Max, Min, Q, Value
+from django.db.models import Exists, F, Max, Min, OuterRef, Q, Value
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -81,8 +81,8 @@ class Claimer:
         if endpoint is None or wanted < 1:
             return Claims()
         if endpoint.held_until is not None and endpoint.held_until > now:
-            return Claims(next_at=endpoint.held_until if self._runs().exists() else None)
-        runs = {run.pk: run for run in self._runs()[:RUNS_AT_ONCE]}
+            return Claims(next_at=next_due(self._endpoint_pk))
+        runs = {run.pk: run for run in self._runs(now)[:RUNS_AT_ONCE]}
         questions = _in_turns([_due(run, wanted, now) for run in runs.values()])[:wanted]
         if not questions:
             return Claims(next_at=next_due(self._endpoint_pk))
@@ -94,31 +94,39 @@ class Claimer:
         asked = self._asker.ask(questions, runs, provider)
         return _take(endpoint.pk, questions, asked, provider)
 
-    def _runs(self) -> Any:
-        """Those that were longest without a worker first."""
-        runs = Run.objects.filter(endpoint=self._endpoint_pk, state=RunState.RUNNING)
+    def _runs(self, now: datetime) -> Any:
+        """Those with calls that are due, the longest without a worker first: who only waits takes no other's turn."""
+        due = Call.objects.filter(_is_due(now), run=OuterRef("pk"))
+        runs = Run.objects.filter(Exists(due), endpoint=self._endpoint_pk, state=RunState.RUNNING)
         return runs.select_related("model_rater__version", "endpoint").order_by(
             F("alive_at").asc(nulls_first=True), "pk"
         )
 
 
 def give_back(claims: Sequence[Claimed]) -> None:
-    """Claimed calls that were not sent wait again, as if nobody had claimed them: no exchange, no attempt."""
+    """Claimed calls that were not sent wait again, as if nobody had claimed them: no exchange, no attempt.
+
+    In a cancelled run they are cancelled, and what the other samples of their questions said is rated.
+    """
     if not claims:
         return
     now = timezone.now()
     exchange_of = {claim.call_id: claim.exchange_id for claim in claims}
     with transaction.atomic():
         runs = lock_runs(claim.question.run_id for claim in claims)
-        rows = _locked_calls(exchange_of, CallState.RUNNING).values_list("pk", "run_id", "claim_id", "attempts")
-        held = [row for row in rows if exchange_of[row[0]] == row[2]]
-        update_rows(
-            Call,
-            CALL_COLUMNS,
-            [(pk, open_state(runs[run]), max(0, n - 1), None, None, None, now) for pk, run, _claim, n in held],
-        )
-        Exchange.objects.filter(pk__in=[row[2] for row in held], state=ExchangeState.SENT).delete()
+        locked = _locked_calls(exchange_of, CallState.RUNNING).values_list("pk", "claim_id")
+        held_ids = {pk for pk, claim_id in locked if exchange_of[pk] == claim_id}
+        held = [claim.question for claim in claims if claim.call_id in held_ids]
+        update_rows(Call, (*CALL_COLUMNS, "finished_at"), [_given_back(one, runs[one.run_id], now) for one in held])
+        Exchange.objects.filter(pk__in=[exchange_of[pk] for pk in held_ids], state=ExchangeState.SENT).delete()
+        settle(runs, [Group.of(one) for one in held if open_state(runs[one.run_id]) == CallState.CANCELLED])
         finish_runs(runs)
+
+
+def _given_back(question: Question, run: Run, now: datetime) -> tuple[Any, ...]:
+    state = open_state(run)
+    ended_at = now if state == CallState.CANCELLED else None
+    return question.call_id, state, question.attempts, None, None, None, now, ended_at
 
 
 def warm_up() -> None:
@@ -133,10 +141,13 @@ def warm_up() -> None:
 # --- What is there to do --------------------------------------------------------------------------------------------
 
 
+def _is_due(now: datetime) -> Q:
+    return Q(state=CallState.PENDING) & (Q(not_before=None) | Q(not_before__lte=now))
+
+
 def _due(run: Run, wanted: int, now: datetime) -> list[Question]:
     rows = (
-        Call.objects.filter(run=run, state=CallState.PENDING)
-        .filter(Q(not_before=None) | Q(not_before__lte=now))
+        Call.objects.filter(_is_due(now), run=run)
         .order_by("position")
         .values_list(
             "pk",
@@ -252,14 +263,21 @@ def _fail_unaskable(runs: Mapping[int, Run], asked: Sequence[tuple[Question, Ask
 def _affordable(
     runs: Mapping[int, Run], endpoint: Endpoint, wanted: Sequence[tuple[Question, Asked]], now: datetime
 ) -> tuple[list[tuple[Question, Asked]], datetime | None]:
-    """Those that limits and budgets allow now, and when there may be more; runs beyond their budget pause."""
+    """Those that limits and budgets allow now, and when there may be more; runs beyond their budget pause.
+
+    The first call that a run cannot pay ends its turn: cheaper ones behind it are not taken up in its place.
+    """
     allowance = allowance_of(endpoint, now)
     purses = {pk: purse_of(run, endpoint) for pk, run in runs.items() if run.state == RunState.RUNNING}
     chosen: list[tuple[Question, Asked]] = []
+    spent: set[int] = set()
     next_at = None
     for question, asked in wanted:
+        if question.run_id in spent:
+            continue
         purse = purses[question.run_id]
         if not purse.can_pay(asked):
+            spent.add(question.run_id)
             # What is in flight may cost less than was set aside for it.
             if purse.in_flight:
                 next_at = now + LOOK_AGAIN

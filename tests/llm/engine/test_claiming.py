@@ -6,14 +6,18 @@ from decimal import Decimal
 import pytest
 from django.utils import timezone
 
+from apps.annotation.models import Rating
+from apps.corpus.models import Turn
 from apps.llm.models import Call, CallState, Endpoint, Exchange, ExchangeState, Pause, RunState, SlotLease
 from apps.llm.providers.protocol import ErrorKind, ProviderError
-from apps.llm.services.claiming import Claimer, Claims, give_back, next_due
+from apps.llm.services.claiming import RUNS_AT_ONCE, Claimer, Claims, give_back, next_due
 from apps.llm.services.consent import give_consent
+from apps.llm.services.controls import cancel_run
 from apps.llm.services.slots import borrow_slots, give_back_slots, renew
 from apps.llm.services.storing import store
+from apps.llm.templates import Use
 from apps.studies.models import Study, StudyStatus
-from tests.llm.engine.stubs import answer, answer_once, claims, completion, outcomes
+from tests.llm.engine.stubs import answer, answer_once, claims, completion, framework_answer, outcomes
 from tests.llm.worlds import make_endpoint, make_run
 
 pytestmark = pytest.mark.django_db
@@ -58,7 +62,20 @@ def test_what_is_given_back_of_a_cancelled_run_is_cancelled(run):
     run.state = RunState.CANCELLED
     run.save()
     give_back(found)
-    assert set(run.calls.values_list("state", flat=True)) == {CallState.CANCELLED}
+    assert set(run.calls.values_list("state", "attempts")) == {(CallState.CANCELLED, 0)}
+    assert not run.calls.filter(finished_at=None).exists()
+
+
+@pytest.mark.parametrize("use", list(Use))
+def test_what_is_given_back_of_a_cancelled_run_leaves_the_rating_of_the_other_samples(grief, provider, rosa, use):
+    run = make_run(grief, make_endpoint(), samples=2, use=use, state=RunState.RUNNING)
+    reply = answer("2") if use == Use.SCALE else framework_answer({"scale_1": "2", "scale_2": "4"})
+    found = claims(run, 2)
+    store(outcomes(found, reply)[:1])
+    cancel_run(run=run, by=rosa)
+    assert not Rating.objects.exists()
+    give_back(found.claimed[1:])
+    assert list(Rating.objects.values_list("value", flat=True)) == ([2] if use == Use.SCALE else [2, 4])
 
 
 def test_calls_wait_for_their_time(run):
@@ -82,6 +99,21 @@ def test_runs_take_turns(run, grief):
     other = make_run(grief, run.endpoint, name="model2", state=RunState.RUNNING)
     found = Claimer(run.endpoint_id).claim(4).claimed
     assert [one.question.run_id for one in found] == [run.pk, other.pk, run.pk, other.pk]
+
+
+def test_runs_that_only_wait_hide_no_run_with_something_to_do(run, grief, django_assert_num_queries):
+    later = timezone.now() + timedelta(minutes=10)
+    for number in range(RUNS_AT_ONCE + 1):
+        waiting = make_run(grief, run.endpoint, name=f"waiting {number}", state=RunState.RUNNING)
+        waiting.calls.update(not_before=later)
+    type(run).objects.filter(pk=run.pk).update(alive_at=timezone.now())
+    found = claims(run, 4).claimed
+    assert {one.question.run_id for one in found} == {run.pk}
+    store(outcomes(claims(run)))
+    store(outcomes(Claims(found)))
+    with django_assert_num_queries(3):  # the endpoint, its runs, and when the first call is due
+        nothing = claims(run)
+    assert nothing == Claims(next_at=later)
 
 
 def test_other_endpoints_are_not_touched(run, grief):
@@ -160,6 +192,30 @@ def test_a_run_beyond_its_budget_pauses_when_nothing_is_on_its_way(priced):
     priced.refresh_from_db()
     assert (priced.state, priced.pause) == (RunState.PAUSED, Pause.BUDGET)
     assert sum(Exchange.objects.values_list("cost", flat=True)) <= Decimal("0.01")
+
+
+def test_a_run_that_pauses_for_its_budget_takes_up_nothing_cheaper(priced):
+    """The first question is about a conversation that is too long to pay, the others would be cheap."""
+    first = priced.calls.first()
+    Turn.objects.filter(conversation=first.item.conversation, index=0).update(text="x " * 40_000)
+    priced.budget = Decimal("0.01")
+    priced.save()
+    assert claims(priced).claimed == []
+    priced.refresh_from_db()
+    assert (priced.state, priced.pause) == (RunState.PAUSED, Pause.BUDGET)
+
+
+def test_what_a_run_cannot_pay_yet_ends_its_turn_and_no_other_runs(priced, grief):
+    dear = list(priced.calls.all())[2]
+    Turn.objects.filter(conversation=dear.item.conversation, index=0).update(text="x " * 40_000)
+    priced.budget = Decimal("0.01")
+    priced.save()
+    other = make_run(grief, priced.endpoint, name="other", state=RunState.RUNNING)
+    other.calls.filter(item=dear.item).delete()
+    taken = [one.question.run_id for one in claims(priced).claimed]
+    assert (taken.count(priced.pk), taken.count(other.pk)) == (2, other.calls.count())
+    priced.refresh_from_db()
+    assert priced.state == RunState.RUNNING
 
 
 def test_a_lost_request_counts_as_its_estimate(priced):
