@@ -1,12 +1,21 @@
 """What moves a model's scores besides the conversation: the order of the points, chance, and length. Pure."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
+from apps.llm.bias_figures import (
+    DRAW_STATISTICS,
+    FEWEST_ITEMS,
+    LENGTH_STATISTICS,
+    ORDER_STATISTICS,
+    Check,
+    Figure,
+    Why,
+)
 from apps.measures.arrays import FloatArray, IntArray
 from apps.measures.contingency import share
 from apps.measures.corrections import benjamini_hochberg
@@ -15,41 +24,12 @@ from apps.measures.pairs import pair_kernels, pair_statistics
 from apps.measures.patterns import Patterns
 from apps.measures.results import Reason, Result, undefined
 from apps.measures.scale import Scale
+from apps.measures.sign_flips import NAME, sign_flip_p_value
 from apps.measures.slopes import slopes
 from apps.measures.within import draw_statistics, score_of_draws
 
 RESAMPLES = 1000
-# A slope over fewer says nothing.
-FEWEST_FOR_SLOPES = 10
 WORDS_IN_A_UNIT = 100
-
-
-class Check(StrEnum):
-    ORDER = "order"
-    DRAWS = "draws"
-    LENGTH = "length"
-
-
-class Why(StrEnum):
-    """Why a figure of these checks is not there, beside the reasons of the statistics themselves."""
-
-    NOT_REVERSED = "not asked again with the points reversed"
-    ONE_SAMPLE = "one answer to each question"
-    NO_SUPPORTER = "no text of a supporter"
-    NO_EXPERTS = "no ratings of experts"
-    FEWER_THAN_TEN = "fewer than ten items"
-
-
-ORDER_STATISTICS = (
-    "shift_mean",
-    "share_equal",
-    "share_within_one",
-    "kappa_quadratic",
-    "share_towards_first",
-    "share_towards_last",
-)
-DRAW_STATISTICS = ("draws_alpha", "draws_sd", "draws_equal")
-LENGTH_STATISTICS = ("slope_model", "slope_experts", "slope_difference")
 # What a difference of ranks is not defined for.
 _NEEDS_ORDER = frozenset({"shift_mean", "share_within_one"})
 
@@ -73,69 +53,6 @@ class ScaleAnswers:
     reversed: FloatArray
     experts: FloatArray
     words: FloatArray
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """One statistic of a check: a value, or the reason why there is none.
-
-    dimension: empty where it is over all scales, of which `n_scales` had a part in it. The interval is the percentile
-    interval over `n_resamples` resamples of items, `n_degenerate` of which left it undefined. p_adjusted: false
-    discovery rate over the scales of the statistic.
-    """
-
-    check: str
-    framework: str
-    dimension: str
-    statistic: str
-    value: float | None
-    reason: str
-    n_items: int
-    n_ratings: int
-    n_scales: int = 1
-    ci_low: float | None = None
-    ci_high: float | None = None
-    n_resamples: int = 0
-    n_degenerate: int = 0
-    p_value: float | None = None
-    p_adjusted: float | None = None
-    convention: str = ""
-
-    @classmethod
-    def of(
-        cls,
-        check: Check,
-        statistic: str,
-        result: Result,
-        scale: ScaleAnswers | None = None,
-        n_scales: int = 1,
-        convention: str = "",
-    ) -> Self:
-        return cls(
-            check=check.value,
-            framework=scale.framework if scale else "",
-            dimension=scale.dimension if scale else "",
-            statistic=statistic,
-            value=result.value,
-            reason=result.reason or "",
-            n_items=result.n_items,
-            n_ratings=result.n_ratings,
-            n_scales=n_scales,
-            ci_low=result.ci_low,
-            ci_high=result.ci_high,
-            n_resamples=result.n_resamples,
-            n_degenerate=result.n_degenerate,
-            p_value=result.p_value,
-            convention=convention or result.convention,
-        )
-
-    @classmethod
-    def from_dict(cls, stored: Mapping[str, Any]) -> Self:
-        """The inverse of `as_dict`. Raises KeyError, TypeError for what is none."""
-        return cls(**{one.name: stored[one.name] for one in fields(cls)})
-
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def score_of(draws: FloatArray, cannot_tell: IntArray, scale: Scale) -> FloatArray:
@@ -187,12 +104,12 @@ class _Moves:
         return cls(both.astype(np.float64), sums)
 
     def results(self, resamples: int, seed: int) -> dict[str, Result]:
-        """The mean over all pairs of items drawn with all their pairs."""
+        """The mean over all pairs of items drawn with all their pairs; the shift with its test, by item as well."""
         used = self.pairs > 0
         pairs = self.pairs[used]
         items = Patterns(pairs[:, None], np.ones(pairs.size, dtype=np.int64))
         kernels = {name: _mean_kernel(column[used], pairs) for name, column in self.sums.items()}
-        return estimate(
+        found = estimate(
             items,
             kernels,
             reason=Reason.NO_SHARED_ITEMS,
@@ -201,13 +118,18 @@ class _Moves:
             resamples=resamples,
             seed=seed,
         )
+        if "shift_mean" in found and pairs.size >= FEWEST_ITEMS:
+            # An item's steps on all scales change sign together: they come of the same two prompts.
+            p_value = sign_flip_p_value(self.sums["shift_mean"][used])
+            found["shift_mean"] = replace(found["shift_mean"], p_value=p_value)
+        return found
 
 
 def _mean_kernel(sums: FloatArray, pairs: FloatArray) -> Callable[[FloatArray], FloatArray]:
     return lambda weights: share(weights @ sums, weights @ pairs)
 
 
-_STEPS = "points, reversed minus original"
+_STEPS = f"points, reversed minus original; {NAME}"
 
 
 def _order_figures(scales: Sequence[ScaleAnswers], resamples: int, seed: int) -> Iterator[Figure]:
@@ -215,6 +137,11 @@ def _order_figures(scales: Sequence[ScaleAnswers], resamples: int, seed: int) ->
         for scale in (*scales, None):
             yield from _without(Check.ORDER, ORDER_STATISTICS, Why.NOT_REVERSED, scale)
         return
+    yield from _corrected(list(_order_by_scale(scales, resamples, seed)), ("shift_mean",))
+    yield from _order_over_all(scales, resamples, seed)
+
+
+def _order_by_scale(scales: Sequence[ScaleAnswers], resamples: int, seed: int) -> Iterator[Figure]:
     for one in scales:
         found = dict(_Moves.of(one).results(resamples, seed)) if _has_pairs(one) else {}
         kappa = pair_statistics(
@@ -225,7 +152,6 @@ def _order_figures(scales: Sequence[ScaleAnswers], resamples: int, seed: int) ->
         for name in ORDER_STATISTICS:
             result = found.get(name) or _no_order(one)
             yield Figure.of(Check.ORDER, name, result, one, convention=_STEPS if name == "shift_mean" else "")
-    yield from _order_over_all(scales, resamples, seed)
 
 
 def _has_pairs(answers: ScaleAnswers) -> bool:
@@ -329,9 +255,13 @@ def _equal_draws(draws: FloatArray) -> _Moves:
 
 
 def _length_figures(scales: Sequence[ScaleAnswers], resamples: int, seed: int) -> Iterator[Figure]:
-    """Each p is corrected over the scales of its statistic."""
     found = [figure for one in scales for figure in _slopes_of(one, resamples, seed)]
-    for name in LENGTH_STATISTICS:
+    yield from _corrected(found, LENGTH_STATISTICS)
+
+
+def _corrected(found: list[Figure], statistics: Sequence[str]) -> Iterator[Figure]:
+    """Figures by scale; the p of each of the statistics is corrected over its scales."""
+    for name in statistics:
         places = [place for place, figure in enumerate(found) if figure.statistic == name]
         adjusted = benjamini_hochberg([found[place].p_value for place in places])
         for place, p_value in zip(places, adjusted, strict=True):
@@ -352,7 +282,7 @@ def _slopes_of(answers: ScaleAnswers, resamples: int, seed: int) -> Iterator[Fig
         yield from _without(Check.LENGTH, LENGTH_STATISTICS, why, answers)
         return
     words = answers.words / WORDS_IN_A_UNIT
-    if shared.sum() >= FEWEST_FOR_SLOPES:
+    if shared.sum() >= FEWEST_ITEMS:
         columns = {
             "slope_model": answers.scores,
             "slope_experts": answers.experts,
@@ -362,7 +292,7 @@ def _slopes_of(answers: ScaleAnswers, resamples: int, seed: int) -> Iterator[Fig
         for name in LENGTH_STATISTICS:
             yield Figure.of(Check.LENGTH, name, results[name], answers)
         return
-    if (n := int(measured.sum())) < FEWEST_FOR_SLOPES:
+    if (n := int(measured.sum())) < FEWEST_ITEMS:
         yield from _without(Check.LENGTH, ("slope_model",), Why.FEWER_THAN_TEN, answers, n)
     else:
         result = slopes(words, {"model": answers.scores}, resamples=resamples, seed=seed)["model"]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from apps.llm.bias import Figure
+from apps.llm.bias_figures import Figure
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import Any
 
 from apps.common.formulas import escape_formula
 from apps.frameworks.scales import NUMBER
-from apps.llm.bias import LENGTH_STATISTICS, Check, Figure
+from apps.llm.bias_figures import LENGTH_STATISTICS, Check, Figure
 from apps.llm.model_accounts import CheckedRun, ModelAccount
 from apps.reports.contents import ReportContent
 from apps.reports.csv_rows import row_writer

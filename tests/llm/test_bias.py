@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from apps.llm.bias import Figure, ScaleAnswers, check_figures, score_of
+from apps.llm.bias import ScaleAnswers, check_figures, score_of
+from apps.llm.bias_figures import Doubt, Figure
 from apps.measures.groups import group_statistics
 from apps.measures.pairs import pair_statistics
 from apps.measures.scale import Level, OffScale, Scale
@@ -130,6 +131,80 @@ def test_a_scale_without_a_pair_beside_one_with_pairs() -> None:
     figures = found(answers([1, 2], [1, 3]), answers([1, nan], [nan, 2], dimension="kind"))
     assert figures["kind", "shift_mean"].reason == "no shared items"
     assert figures["", "shift_mean"].n_scales == 1
+
+
+def pairs_of(seed: int, n: int = 30, up: float = 0.5) -> tuple[list[float], list[float]]:
+    drawn = np.random.default_rng(seed)
+    first = drawn.integers(1, 5, size=n)
+    return first.astype(float).tolist(), (first + (drawn.random(n) < up)).astype(float).tolist()
+
+
+def test_shifts_are_tested_and_corrected_over_scales() -> None:
+    columns = {"calm": pairs_of(1, up=0.3), "kind": pairs_of(2, up=0.1), "odd": pairs_of(3, up=0.05)}
+    figures = found(*(answers(first, again, dimension=name) for name, (first, again) in columns.items()))
+    tested = [figures[name, "shift_mean"] for name in columns]
+    for one, (first, again) in zip(tested, columns.values(), strict=True):
+        moved = int(np.sum(np.subtract(again, first)))
+        # Steps of one, all the same way: of the ways to choose their signs, two reach as far.
+        assert one.p_value == pytest.approx(2 ** (1 - moved) if moved else 1.0)
+    expected = stats.false_discovery_control([one.p_value for one in tested])
+    assert [one.p_adjusted for one in tested] == pytest.approx(list(expected))
+    assert "sign-flip" in tested[0].convention
+    assert {figures["calm", name].p_value for name in ("share_equal", "kappa_quadratic")} == {None}
+
+
+def test_over_all_scales_there_is_one_test_of_items() -> None:
+    first, again = pairs_of(1, up=0.3)
+    once, mirrored = answers(first, again), answers(again, first, dimension="kind")
+    both = found(once, replace(once, dimension="kind"))
+    shift = both["", "shift_mean"]
+    # The same steps on a second scale are nothing new: signs of an item change together.
+    assert shift.p_value == pytest.approx(both["calm", "shift_mean"].p_value)
+    assert (shift.p_adjusted, shift.p_told) == (None, shift.p_value)
+    assert found(once, mirrored)["", "shift_mean"].p_value == 1.0
+
+
+def test_fewer_than_ten_items_are_not_tested() -> None:
+    figures = found(answers([1.0] * 9, [2.0] * 9), answers([1.0] * 9, [nan] * 9, dimension="kind"))
+    assert (figures["calm", "shift_mean"].value, figures["calm", "shift_mean"].p_value) == (1.0, None)
+    assert figures["", "shift_mean"].p_value is None
+    assert figures["calm", "shift_mean"].doubt is None
+    assert found(answers([1.0] * 10, [2.0] * 10))["calm", "shift_mean"].p_value == pytest.approx(2 / 1024)
+
+
+def test_a_text_that_holds_the_line_makes_interval_and_p_point_apart() -> None:
+    """Eleven short texts that rise steeply and one long text that does not: nearly all leverage is in one place."""
+    words = [10.0 * place for place in range(11)] + [5000.0]
+    scores = [1.0, 2, 1, 2, 3, 3, 3, 4, 4, 5, 5, 3]
+    figures = found(answers(scores, experts=[3.0] * 12, words=words), resamples=1000)
+    slope = figures["calm", "slope_difference"]
+    assert slope.p_value is not None
+    assert slope.p_value > 0.5
+    assert slope.ci_low is not None
+    assert slope.value is not None
+    # A third of the resamples is without the long text, and has the steep line of the others.
+    assert slope.ci_high is not None
+    assert slope.ci_high > 10 * abs(slope.value)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "p", "adjusted", "doubt"),
+    [
+        (0.97, 7.75, 0.957, 0.96, Doubt.INTERVAL_ALONE),
+        (-0.1, 0.4, 0.03, 0.04, Doubt.TEST_ALONE),
+        (0.1, 0.4, 0.03, 0.2, Doubt.OF_MANY),
+        (0.1, 0.4, None, None, Doubt.NO_TEST),
+        (-0.1, 0.4, None, None, None),
+        (0.1, 0.4, 0.01, 0.02, None),
+        (-0.1, 0.4, 0.2, 0.3, None),
+        (None, None, 0.2, 0.3, None),
+    ],
+)
+def test_where_interval_and_p_point_apart(low, high, p, adjusted, doubt) -> None:
+    slope = found(answers(MODEL, experts=EXPERTS, words=WORDS))["calm", "slope_model"]
+    changed = replace(slope, ci_low=low, ci_high=high, p_value=p, p_adjusted=adjusted)
+    assert changed.doubt == doubt
+    assert replace(changed, statistic="share_equal").doubt is None
 
 
 # --- Draws --------------------------------------------------------------------------------------------------------

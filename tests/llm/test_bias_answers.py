@@ -11,7 +11,7 @@ from apps.llm.bias import Figure
 from apps.llm.faults import Fault
 from apps.llm.models import BiasCheck, Call, CallAnswer, CallState, Run
 from apps.llm.services.baselines import experts_changed_at
-from apps.llm.services.bias import BiasError, CheckResults, ResultsError, check_bias, request_checks
+from apps.llm.services.bias import FORMAT, BiasError, CheckResults, ResultsError, check_bias, request_checks
 from apps.llm.services.bias_answers import RunAnswers, answers_of
 from apps.llm.services.bias_state import check_state, latest_results
 from apps.studies.models import ExclusionReason, Item, ItemRole, Study
@@ -257,12 +257,12 @@ def test_the_latest_results_that_can_be_read(study: Study, rosa) -> None:
     last = checked(run, rosa)
     request_checks(run=run, by=rosa)
     assert latest_results([run])[run.pk] == CheckResults.read(last.results)
-    BiasCheck.objects.filter(pk=last.pk).update(results={"format": 2})
+    BiasCheck.objects.filter(pk=last.pk).update(results={"format": FORMAT + 1})
     assert check_state(run).results is None
     assert "another version" in check_state(run).problem
 
 
-@pytest.mark.parametrize("kept", [{"format": 1}, {"format": 1, "computed_at": 3}, {}])
+@pytest.mark.parametrize("kept", [{"format": FORMAT}, {"format": FORMAT, "computed_at": 3}, {}])
 def test_damaged_results_are_said_to_be(kept: dict) -> None:
     with pytest.raises(ResultsError):
         CheckResults.read(kept)

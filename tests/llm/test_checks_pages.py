@@ -8,11 +8,11 @@ from django.urls import reverse
 from apps.annotation.models import Rating
 from apps.common.models import Job
 from apps.common.services.jobs import run_job
-from apps.llm.bias import ORDER_STATISTICS, Check, Figure
+from apps.llm.bias_figures import ORDER_STATISTICS, Check, Figure
 from apps.llm.models import BiasCheck, Endpoint, Run, RunState
-from apps.llm.services.bias import CheckResults, check_bias, request_checks
+from apps.llm.services.bias import FORMAT, CheckResults, check_bias, request_checks
 from apps.llm.services.controls import RunError
-from apps.llm.views.shown_checks import checks_of, shown_tables
+from apps.llm.views.shown_checks import ShownTable, checks_of, shown_tables
 from apps.studies.models import ExclusionReason, MemberRole, Membership, Study, StudyStatus
 from apps.studies.services.exclusions import exclude
 from tests.conftest import make_dataset, make_study
@@ -277,10 +277,10 @@ def figure(check: Check, statistic: str, value: float | None, dimension: str = "
     )
 
 
-def words_of(figures: list[Figure], check: Check) -> list[str]:
+def table_of(figures: list[Figure], check: Check) -> ShownTable:
     results = CheckResults.read(
         {
-            "format": 1,
+            "format": FORMAT,
             "computed_at": "2026-12-01T10:00:00+00:00",
             "seed": 1,
             "resamples": 1000,
@@ -291,8 +291,11 @@ def words_of(figures: list[Figure], check: Check) -> list[str]:
             "figures": [one.as_dict() for one in figures],
         }
     )
-    table = next(one for one in shown_tables(results) if one.name == check)
-    return [row.reading for row in table.rows]
+    return next(one for one in shown_tables(results) if one.name == check)
+
+
+def words_of(figures: list[Figure], check: Check) -> list[str]:
+    return [row.reading for row in table_of(figures, check).rows]
 
 
 def length(difference: float | None, p: float | None, model: float | None = 0.3, p_model: float | None = 0.01):
@@ -319,20 +322,73 @@ def test_length_in_words(figures: list[Figure], words: str) -> None:
     assert words_of(figures, Check.LENGTH) == [words]
 
 
+def order(shift: float | None, dimension: str = "calm", **fields) -> list[Figure]:
+    rest = [figure(Check.ORDER, name, 0.5, dimension) for name in ORDER_STATISTICS[1:]]
+    return [figure(Check.ORDER, "shift_mean", shift, dimension, **fields), *rest]
+
+
+MOVED_FIRST = "The scores move by 0.50 points to the end that stands first."
+
+
 @pytest.mark.parametrize(
-    ("shift", "low", "high", "words"),
+    ("figures", "words"),
     [
-        (0.5, 0.1, 0.9, "The scores move by 0.50 points to the end that stands first."),
-        (-0.5, -0.9, -0.1, "The scores move by 0.50 points to the end that stands last."),
-        (0.5, -0.1, 0.9, "No shift can be told."),
-        (0.5, None, None, "No shift can be told."),
-        (None, None, None, ""),
+        (order(0.5, p_value=0.001, p_adjusted=0.02), MOVED_FIRST),
+        (order(-0.5, p_value=0.001, p_adjusted=0.02), "The scores move by 0.50 points to the end that stands last."),
+        # The test of one scale among many is not the last word, and neither is its interval.
+        (order(0.5, p_value=0.01, p_adjusted=0.21, ci_low=0.1, ci_high=0.9), "No shift can be told."),
+        (order(0.5, p_value=0.3, p_adjusted=0.6, ci_low=0.1, ci_high=0.9), "No shift can be told."),
+        (order(0.5, n_items=9, ci_low=0.1, ci_high=0.9), "Too few items to tell a shift: it takes 10."),
+        # Over all scales there is one test.
+        (order(0.5, "", p_value=0.01), MOVED_FIRST),
+        (order(0.5, "", p_value=0.06), "No shift can be told."),
+        (order(None), ""),
     ],
 )
-def test_order_in_words(shift, low, high, words: str) -> None:
-    rest = [figure(Check.ORDER, name, 0.5, "") for name in ORDER_STATISTICS[1:]]
-    figures = [figure(Check.ORDER, "shift_mean", shift, "", ci_low=low, ci_high=high), *rest]
-    assert words_of(figures, Check.ORDER) == [words]
+def test_order_in_words(figures: list[Figure], words: str) -> None:
+    known = figures if figures[0].value is not None else [*figures, *order(0.1, "", p_value=0.4)]
+    assert words_of(known, Check.ORDER)[-1] == words
+
+
+def test_all_scales_are_told_first() -> None:
+    told = order(0.5, p_value=0.001, p_adjusted=0.02)
+    lead = table_of([*told, *order(0.5, "", p_value=0.06)], Check.ORDER).lead
+    assert lead == "Over all scales: No shift can be told. Scale by scale, a shift can be told on 1 of 1."
+    few = [*order(0.5, n_items=9), *order(0.5, "", n_items=9)]
+    assert table_of(few, Check.ORDER).lead == "Over all scales: Too few items to tell a shift: it takes 10."
+    lead = table_of(length(0.123, 0.2), Check.LENGTH).lead
+    assert lead == "Scale by scale, a difference from the experts can be told on 0 of 1."
+    assert table_of(length(None, None), Check.LENGTH).lead == ""
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "p", "adjusted", "words"),
+    [
+        (0.97, 7.75, 0.957, 0.99, "Model: the interval leaves out 0, and p does not."),
+        (-0.2, 0.9, 0.01, 0.02, "Model: p is small, though the interval holds 0."),
+        (0.1, 0.9, 0.01, 0.2, "Model: the interval looks at this scale alone,"),
+        (0.1, 0.9, None, None, "Model: there is no p, since one item holds the line"),
+        (0.1, 0.9, 0.01, 0.02, ""),
+        (-0.1, 0.9, 0.3, 0.4, ""),
+    ],
+)
+def test_an_interval_and_a_p_that_point_apart_are_explained(low, high, p, adjusted, words: str) -> None:
+    slope = figure(Check.LENGTH, "slope_model", 0.1, ci_low=low, ci_high=high, p_value=p, p_adjusted=adjusted)
+    [row] = table_of([slope, *length(0.1, 0.5)[1:]], Check.LENGTH).rows
+    assert [doubt[: len(words)] for doubt in row.doubts] == ([words] if words else [])
+
+
+def test_a_sentence_of_doubt_stands_beside_the_figures(run: Run, sign_in, rosa) -> None:
+    check = checked(run, rosa)
+    shift = {"n_items": 40, "ci_low": 0.1, "ci_high": 0.9, "p_value": 0.3, "p_adjusted": 0.45}
+    figures = [one.as_dict() for one in [*order(0.5, **shift), *order(0.5, "", p_value=0.8)]]
+    scales = [["f", "calm", "Calm scales", "Calm"]]
+    BiasCheck.objects.filter(pk=check.pk).update(results=check.results | {"figures": figures, "scales": scales})
+    shown = sign_in(rosa).get(address(run)).content.decode()
+    assert "Shift: the interval leaves out 0, and p does not." in shown
+    assert "Over all scales: No shift can be told." in shown
+    assert "p = 0.450" in shown
+    assert "p = 0.800" in shown
 
 
 def test_figures_are_written_as_everywhere(run: Run) -> None:
@@ -340,7 +396,7 @@ def test_figures_are_written_as_everywhere(run: Run) -> None:
     shift = figure(Check.ORDER, "shift_mean", -0.001, "", ci_low=-0.25, ci_high=0.25)
     results = CheckResults.read(
         {
-            "format": 1,
+            "format": FORMAT,
             "computed_at": "2026-12-01T10:00:00+00:00",
             "seed": 1,
             "resamples": 1000,

@@ -13,7 +13,7 @@ import openpyxl
 import pytest
 
 from apps.common.services.jobs import run_job
-from apps.llm.bias import Check, Figure
+from apps.llm.bias_figures import Check, Figure
 from apps.llm.model_accounts import AccountedRun, CheckedRun, ModelAccount
 from apps.llm.services.bias import check_bias, request_checks
 from apps.llm.services.model_accounts import accounts_of, asked_with, checked_runs

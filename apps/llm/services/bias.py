@@ -13,12 +13,14 @@ from django.utils.translation import gettext as _
 from apps.accounts.models import User
 from apps.common.models import OPEN_STATES, AuditEntry, Job
 from apps.common.services.jobs import JobRefused, Outcome, Reporter, create_job
-from apps.llm.bias import RESAMPLES, Figure, check_figures
+from apps.llm.bias import RESAMPLES, check_figures
+from apps.llm.bias_figures import Figure
 from apps.llm.models import BiasCheck, Run
 from apps.llm.services.bias_answers import RunAnswers, answers_of
 
 CHECK_TASK = "llm.check_bias"
-FORMAT = 1
+# 2: the shift is tested.
+FORMAT = 2
 
 
 class BiasError(ValueError):

@@ -8,12 +8,20 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext
 
-from apps.llm.bias import DRAW_STATISTICS, LENGTH_STATISTICS, ORDER_STATISTICS, Check, Figure
+from apps.llm.bias_figures import (
+    DRAW_STATISTICS,
+    FEWEST_ITEMS,
+    LENGTH_STATISTICS,
+    ORDER_STATISTICS,
+    TESTED,
+    Check,
+    Doubt,
+    Figure,
+)
 from apps.llm.models import Run
 from apps.llm.services.bias import CheckResults
 from apps.llm.services.bias_state import CheckState, check_state
 
-SIGNIFICANT = 0.05
 COLUMNS: Mapping[str, Promise] = {
     "shift_mean": gettext_lazy("Shift"),
     "share_equal": gettext_lazy("The same"),
@@ -50,7 +58,8 @@ CAPTIONS: Mapping[Check, Promise] = {
     Check.ORDER: gettext_lazy(
         "The answers with the points listed from the last to the first, beside the answers to the same question as "
         "declared. Shift: reversed less original, in points. An answer that the order sways moves to the end listed "
-        "first more often than to the other."
+        "first more often than to the other. p of the shift by the exact sign-flip test over items: over all scales it "
+        "is one test, scale by scale it is adjusted by the false discovery rate."
     ),
     Check.DRAWS: gettext_lazy(
         "The answers to one question, drawn several times. Alpha is Krippendorff’s with draws as raters; the spread is "
@@ -59,8 +68,7 @@ CAPTIONS: Mapping[Check, Promise] = {
     Check.LENGTH: gettext_lazy(
         "By how many points the score rises with 100 words of the supporter’s, by least squares over items; the "
         "experts’ is that of their lower median on the same items. p by robust standard errors (HC3), adjusted over "
-        "scales by the false discovery rate. Where a few long texts hold the line, p is larger than the interval "
-        "suggests."
+        "scales by the false discovery rate. Where interval and p point different ways, the row says what to go by."
     ),
 }
 STATISTICS: Mapping[Check, Sequence[str]] = {
@@ -69,7 +77,21 @@ STATISTICS: Mapping[Check, Sequence[str]] = {
     Check.LENGTH: LENGTH_STATISTICS,
 }
 SHARES = frozenset({"share_equal", "share_within_one", "share_towards_first", "share_towards_last", "draws_equal"})
-SIGNED = frozenset({"shift_mean", *LENGTH_STATISTICS})
+DOUBTS: Mapping[Doubt, Promise] = {
+    Doubt.INTERVAL_ALONE: gettext_lazy(
+        "%(which)s: the interval leaves out 0, and p does not. With few items, or one that weighs much, such an "
+        "interval is unreliable: go by p."
+    ),
+    Doubt.TEST_ALONE: gettext_lazy(
+        "%(which)s: p is small, though the interval holds 0. A few items may weigh much: take it with care."
+    ),
+    Doubt.OF_MANY: gettext_lazy(
+        "%(which)s: the interval looks at this scale alone, and p allows for all the scales: go by p."
+    ),
+    Doubt.NO_TEST: gettext_lazy(
+        "%(which)s: there is no p, since one item holds the line or all lie on it. Do not rely on the interval."
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,17 +108,24 @@ class ShownFigure:
 
 @dataclass(frozen=True, slots=True)
 class ShownRow:
-    """A scale (or all of them, `label` empty) with its figures and what they say in a sentence."""
+    """A scale (or all of them, `label` empty) with its figures and what they say in a sentence.
+
+    doubts: a sentence for each way in which an interval and its p point apart.
+    """
 
     heading: str
     label: str
     cells: tuple[ShownFigure, ...]
     reading: str
+    doubts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ShownTable:
-    """A check: where none of its figures is defined, `reason` says why and there are no rows."""
+    """A check: where none of its figures is defined, `reason` says why and there are no rows.
+
+    lead: what it comes to, all scales first; empty where nothing is tested.
+    """
 
     name: str
     title: str
@@ -104,6 +133,7 @@ class ShownTable:
     columns: tuple[str, ...]
     rows: tuple[ShownRow, ...]
     reason: str
+    lead: str = ""
 
     @property
     def n_columns(self) -> int:
@@ -158,7 +188,7 @@ def shown_tables(results: CheckResults) -> Iterator[ShownTable]:
             figures = {name: one for name in names if (one := found.get((check, framework, dimension, name)))}
             if figures:
                 cells = tuple(_cell(name, figures.get(name)) for name in names)
-                rows.append(ShownRow(heading, label, cells, _reading(check, figures)))
+                rows.append(ShownRow(heading, label, cells, _reading(check, figures), tuple(_doubts(figures))))
         yield ShownTable(
             name=check.value,
             title=str(TITLES[check]),
@@ -166,6 +196,7 @@ def shown_tables(results: CheckResults) -> Iterator[ShownTable]:
             columns=tuple(str(COLUMNS[name]) for name in names),
             rows=tuple(rows) if _is_any_defined(results, check) else (),
             reason=_common_reason(results, check),
+            lead=_lead(results, check),
         )
 
 
@@ -204,7 +235,7 @@ def _cell(name: str, figure: Figure | None) -> ShownFigure:
         column=column,
         value=_number(name, figure.value),
         interval=interval,
-        p="" if figure.p_adjusted is None else _p(figure.p_adjusted),
+        p="" if figure.p_told is None else _p(figure.p_told),
         n=figure.n_items,
     )
 
@@ -213,7 +244,7 @@ def _number(name: str, value: float) -> str:
     if name in SHARES:
         return _("%(share)s %%") % {"share": f"{100 * value:.0f}"}
     text = _decimals(value)
-    return f"+{text}" if name in SIGNED and value > 0 and text != "0.00" else text
+    return f"+{text}" if name in TESTED and value > 0 and text != "0.00" else text
 
 
 def _decimals(value: float) -> str:
@@ -242,11 +273,42 @@ def _reading(check: Check, figures: Mapping[str, Figure]) -> str:
     return _draw_reading(figures) if check is Check.DRAWS else _length_reading(figures)
 
 
+def _lead(results: CheckResults, check: Check) -> str:
+    """All scales jointly before each by itself: of many scales some always look as if they moved."""
+    if check is Check.DRAWS:
+        return ""
+    name = "shift_mean" if check is Check.ORDER else "slope_difference"
+    figures = [one for one in results.figures if one.statistic == name]
+    known = {"told": sum(one.is_told for one in figures if one.dimension)}
+    known["n"] = sum(one.p_told is not None for one in figures if one.dimension)
+    over_all = next((one for one in figures if not one.dimension and one.value is not None), None)
+    parts = [_("Over all scales:"), _order_reading({name: over_all})] if over_all else []
+    if known["n"]:
+        text = (
+            _("Scale by scale, a shift can be told on %(told)d of %(n)d.")
+            if check is Check.ORDER
+            else _("Scale by scale, a difference from the experts can be told on %(told)d of %(n)d.")
+        )
+        parts.append(text % known)
+    return " ".join(parts)
+
+
+def _doubts(figures: Mapping[str, Figure]) -> Iterator[str]:
+    found: dict[Doubt, list[str]] = {}
+    for name, figure in figures.items():
+        if figure.doubt:
+            found.setdefault(figure.doubt, []).append(str(COLUMNS[name]))
+    for doubt, names in found.items():
+        yield str(DOUBTS[doubt]) % {"which": ", ".join(names)}
+
+
 def _order_reading(figures: Mapping[str, Figure]) -> str:
     shift = figures["shift_mean"]
     if shift.value is None:
         return ""
-    if shift.ci_low is None or shift.ci_high is None or shift.ci_low <= 0 <= shift.ci_high:
+    if shift.n_items < FEWEST_ITEMS:
+        return _("Too few items to tell a shift: it takes %(n)d.") % {"n": FEWEST_ITEMS}
+    if not shift.is_told:
         return _("No shift can be told.")
     text = (
         _("The scores move by %(points)s points to the end that stands first.")
@@ -269,7 +331,7 @@ def _length_reading(figures: Mapping[str, Figure]) -> str:
     """Held against the experts where there is something to hold against; else only what the model does."""
     difference = figures["slope_difference"]
     if difference.value is not None:
-        if not _is_told(difference):
+        if not difference.is_told:
             return _("No difference from the experts can be told.")
         text = (
             _("The scores rise by %(points)s points per 100 words more than the experts’ do.")
@@ -280,7 +342,7 @@ def _length_reading(figures: Mapping[str, Figure]) -> str:
     model = figures["slope_model"]
     if model.value is None:
         return ""
-    if not _is_told(model):
+    if not model.is_told:
         return _("No slope can be told.")
     text = (
         _("The scores rise by %(points)s points per 100 words; the experts’ are not known.")
@@ -288,7 +350,3 @@ def _length_reading(figures: Mapping[str, Figure]) -> str:
         else _("The scores fall by %(points)s points per 100 words; the experts’ are not known.")
     )
     return text % {"points": _decimals(abs(model.value))}
-
-
-def _is_told(figure: Figure) -> bool:
-    return figure.p_adjusted is not None and figure.p_adjusted < SIGNIFICANT
