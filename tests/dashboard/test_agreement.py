@@ -411,7 +411,8 @@ def test_who_agrees_as_an_expert_does_stands_above_the_figures_with_its_scales(c
     """The model is below the median expert with the others on both scales (warm, RATINGS)."""
     told = client.get(PAGE).text.split('<section class="attainment"')[1].split("</section>")[0]
     words = " ".join(re.sub(r"<[^>]+>", " ", told).split())
-    assert "Warmth Scales gpt 0 of 2" in words
+    assert "Warmth Scales gpt 0 of 2 n 5" in words
+    assert "Compared on as many conversations as the experts are with each other: n 5" in words
     assert "Reaches the mark on 0 of 2 scales." in words
     assert "tests nothing" in words
     rate(computed, {"gpt": [1, 2, 3, 4, 5]})

@@ -2,21 +2,22 @@
 
 import pytest
 
-from apps.dashboard.agreement.attainment import attainments
-from apps.reliability.benchmarks import BenchmarkSide, Estimate, LeaveOneOut, ScaleBenchmark
+from apps.dashboard.agreement.attainment import Items, attainments
+from apps.reliability.benchmarks import BenchmarkSide, Estimate, ExpertWithOthers, LeaveOneOut, ScaleBenchmark
 from apps.reliability.matrix import Kind, TableKey
 
 KEYS = [TableKey("main", "warmth", f"s{number}") for number in range(4)]
 
 
-def estimate(value: float | None, low: float | None = None, high: float | None = None) -> Estimate:
-    return Estimate(value, low, high, None, None, 50, "" if value is not None else "no variation")
+def estimate(value: float | None, low: float | None = None, high: float | None = None, n: int = 50) -> Estimate:
+    return Estimate(value, low, high, None, None, n, "" if value is not None else "no variation")
 
 
 def benchmark(key: TableKey, mark: float | None, statistic: str = "kappa_quadratic", **sides) -> ScaleBenchmark:
-    kinds = {"gpt": Kind.LLM, "crowd": Kind.CROWD, "self": Kind.SELF}
+    kinds = {"gpt": Kind.LLM, "crowd": Kind.CROWD, "words": Kind.BASELINE, "self": Kind.SELF}
     them = tuple(BenchmarkSide(name, kinds[name], found) for name, found in sides.items())
-    others = LeaveOneOut(median=mark)
+    experts = tuple(ExpertWithOthers(name, estimate(mark, n=24)) for name in ("e1", "e2", "e3"))
+    others = LeaveOneOut(experts, median=mark)
     return ScaleBenchmark(key, (), 0.9, 0.9, 0.9, 0, them, "experts:median", others, statistic)
 
 
@@ -63,3 +64,22 @@ def test_what_has_no_mark_or_no_value_is_left_out_and_counted():
 @pytest.mark.parametrize("mark", [None, 0.5])
 def test_without_a_mark_or_a_side_nothing_is_told(mark):
     assert attainments([benchmark(KEYS[0], mark)], KEYS) == []
+
+
+def test_on_how_many_items_a_side_and_the_experts_are_compared():
+    [found] = attainments(
+        [
+            benchmark(KEYS[0], 0.5, gpt=estimate(0.5, n=10), crowd=estimate(0.4, n=24)),
+            benchmark(KEYS[1], 0.5, gpt=estimate(0.5, n=12), crowd=estimate(0.4, n=24)),
+            benchmark(KEYS[2], 0.5, gpt=estimate(None, n=3)),
+        ],
+        KEYS,
+    )
+    gpt, crowd = found.sides
+    assert (gpt.items, gpt.marks, gpt.is_of_other_items, gpt.items.differ) == (Items(10, 12), Items(24, 24), True, True)
+    assert (crowd.items, crowd.is_of_other_items, crowd.items.differ) == (Items(24, 24), False, False)
+
+
+def test_baselines_are_held_against_the_experts_and_self_reports_are_not():
+    [found] = attainments([benchmark(KEYS[0], 0.5, words=estimate(0.1), self=estimate(0.9))], KEYS)
+    assert [side.of.name for side in found.sides] == ["words"]

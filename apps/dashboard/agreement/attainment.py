@@ -1,4 +1,4 @@
-"""Whether models and the crowd agree with the experts as well as an expert does, told scale by scale. Pure.
+"""Whether models, the crowd and baselines agree with the experts as well as an expert does, scale by scale. Pure.
 
 The mark of a scale is the median expert's agreement with the median of the other experts (`LeaveOneOut`): like with
 like, as a side meets a median too. It describes, and tests nothing: the mark is itself an estimate.
@@ -6,18 +6,39 @@ like, as a side meets a median too. It describes, and tests nothing: the mark is
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Self
 
 from apps.dashboard.agreement.tables import Column, Framework
 from apps.reliability.benchmarks import Estimate, ScaleBenchmark
 from apps.reliability.directions import Direction, is_at_least
 from apps.reliability.matrix import Kind, TableKey
 
-HELD_AGAINST_EXPERTS = frozenset({Kind.LLM, Kind.CROWD})
+HELD_AGAINST_EXPERTS = frozenset({Kind.LLM, Kind.CROWD, Kind.BASELINE})
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """How many items figures of several scales rest on: as few as `least`, as many as `most`."""
+
+    least: int
+    most: int
+
+    @classmethod
+    def of(cls, counts: Iterable[int]) -> Self:
+        """Of no counts at all: 0 and 0."""
+        found = list(counts)
+        return cls(min(found, default=0), max(found, default=0))
+
+    @property
+    def differ(self) -> bool:
+        return self.least != self.most
 
 
 @dataclass(frozen=True, slots=True)
 class SideAttainment:
     """A side on the scales of a framework on which it and the mark are defined, `n_scales` of them.
+
+    items: that it shares with the experts' median on them. marks: that an expert shares with the others there.
 
     reached: its figure is at the mark or better. surely: even the worse end of its interval is.
     missed: even the better end of its interval is not.
@@ -28,6 +49,13 @@ class SideAttainment:
     reached: tuple[TableKey, ...]
     surely: tuple[TableKey, ...]
     missed: tuple[TableKey, ...]
+    items: Items
+    marks: Items
+
+    @property
+    def is_of_other_items(self) -> bool:
+        """Whether side and mark rest on different numbers of items, so that one is less sure than the other."""
+        return self.items != self.marks
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,17 +91,20 @@ def _framework(of: Framework, scales: list[ScaleBenchmark]) -> FrameworkAttainme
 def _side(of: Column, scales: list[ScaleBenchmark]) -> SideAttainment:
     marks = [(one, one.leave_one_out.median) for one in scales]
     met = [
-        (one.key, side.estimate, mark, one.direction)
+        (one, side.estimate, mark, one.direction)
         for one, mark in marks
         for side in one.sides
         if (side.name, side.kind) == of and side.estimate.value is not None and mark is not None
     ]
+    experts = (with_others.estimate for one, *_rest in met for with_others in one.leave_one_out.experts)
     return SideAttainment(
         of,
         n_scales=len(met),
-        reached=tuple(key for key, found, mark, way in met if is_at_least(found.value or 0.0, mark, way)),
-        surely=tuple(key for key, found, mark, way in met if _ends_reach(found, mark, way) is True),
-        missed=tuple(key for key, found, mark, way in met if _ends_reach(found, mark, way) is False),
+        reached=tuple(one.key for one, found, mark, way in met if is_at_least(found.value or 0.0, mark, way)),
+        surely=tuple(one.key for one, found, mark, way in met if _ends_reach(found, mark, way) is True),
+        missed=tuple(one.key for one, found, mark, way in met if _ends_reach(found, mark, way) is False),
+        items=Items.of(found.n_items for _one, found, _mark, _way in met),
+        marks=Items.of(found.n_items for found in experts if isinstance(found, Estimate) and found.value is not None),
     )
 
 
