@@ -4,8 +4,9 @@ import pytest
 
 from apps.common.models import AuditEntry
 from apps.llm.models import TextConsent
-from apps.llm.services.consent import ConsentError, give_consent, leave_problem, needs_consent
+from apps.llm.services.consent import ConsentError, give_consent, leave_problem, leave_problems, needs_consent
 from apps.llm.services.endpoints import update_endpoint
+from apps.studies.services.settings import change_settings
 from tests.llm.worlds import make_endpoint
 
 ELSEWHERE = "https://api.example.org/v1"
@@ -68,3 +69,36 @@ def test_leave_ends_with_the_address_it_was_given_for(grief, rosa, ada):
     endpoint = update_endpoint(endpoint=endpoint, by=ada, base_url="https://other.example.org/v1")
     assert needs_consent(study=grief, endpoint=endpoint)
     assert AuditEntry.objects.filter(action="endpoint.change").first().details["text_consents_ended"] == 1
+
+
+def test_leave_ends_when_the_study_is_to_stay_on_this_machine(grief, rosa, otto):
+    endpoint = make_endpoint(url=ELSEWHERE)
+    change_settings(study=grief, by=rosa, local_only=True)
+    study = change_settings(study=grief, by=rosa, local_only=False)
+    give_consent(study=study, endpoint=endpoint, by=rosa)
+    change_settings(study=study, by=rosa, title="Letters about grief")
+    assert leave_problem(study=study, endpoint=endpoint) == ""
+    change_settings(study=study, by=rosa, local_only=True)
+    study = change_settings(study=study, by=rosa, local_only=False)
+    assert needs_consent(study=study, endpoint=endpoint)
+    assert "has to confirm first" in leave_problem(study=study, endpoint=endpoint)
+    consent = give_consent(study=study, endpoint=endpoint, by=otto)
+    assert consent == TextConsent.objects.get()
+    assert consent.given_by == otto
+    assert leave_problem(study=study, endpoint=endpoint) == ""
+    assert AuditEntry.objects.filter(action="study.text_consent").count() == 2
+
+
+def test_another_study_that_is_to_stay_changes_nothing(grief, strangers, rosa):
+    endpoint = make_endpoint(url=ELSEWHERE)
+    give_consent(study=grief, endpoint=endpoint, by=rosa)
+    change_settings(study=strangers, by=rosa, local_only=True)
+    assert leave_problem(study=grief, endpoint=endpoint) == ""
+
+
+def test_many_studies_are_asked_about_at_once(grief, strangers, rosa, django_assert_num_queries):
+    endpoint = make_endpoint(url=ELSEWHERE)
+    give_consent(study=grief, endpoint=endpoint, by=rosa)
+    with django_assert_num_queries(1):
+        problems = leave_problems(studies=[grief, strangers], endpoint=endpoint)
+    assert (problems[grief.pk], "has to confirm first" in problems[strangers.pk]) == ("", True)
