@@ -80,7 +80,7 @@ def _coverage_row(content: ReportContent, one: Coverage, titles: dict[str, str])
     ratings = f"{one.ratings:,}" + (f" and {one.repeats:,} second ones" if one.repeats else "")
     place = titles.get(one.block) or one.block or content.ratings_file
     frameworks = ", ".join(name for name in dict.fromkeys(names) if name) or "none"
-    return [place, items, raters_in_words(one.raters), frameworks, ratings]
+    return [place, items, raters_in_words(one.raters, one.shares), frameworks, ratings]
 
 
 def figure_tables(content: ReportContent) -> Iterator[Table]:

@@ -13,8 +13,9 @@ from apps.reliability.agreement import AgreementRow
 from apps.reliability.benchmarks import EXPERTS_MEDIAN
 from apps.reports import sources
 from apps.reports.contents import Format, Part, ReportContent
-from apps.reports.coverage import Coverage, coverage_of, listed, raters_in_words
+from apps.reports.coverage import Coverage, Shares, coverage_of, listed, raters_in_words
 from apps.reports.methods_data import (
+    conversations_by_rater,
     conversations_of,
     data_sentences,
     of_the_whole_study,
@@ -105,7 +106,8 @@ def _rated(content: ReportContent, found: list[Coverage], references: References
     if not content.study:
         scales = len(content.shown_scales)
         where = "one scale" if scales == 1 else f"{scales} scales"
-        yield f"{_counted(found[0].rated, 'item')} by {raters_in_words(everybody)} on {where} ({count:,} ratings)."
+        who = raters_in_words(everybody, found[0].shares)
+        yield f"{_counted(found[0].rated, 'item')} by {who} on {where} ({count:,} ratings)."
         yield "[Say who the raters are and how they rated.]"
         return
     frameworks = {(one.framework.slug, one.framework.version): one.framework for one in content.shown_scales}
@@ -114,9 +116,11 @@ def _rated(content: ReportContent, found: list[Coverage], references: References
     names = list(frameworks.values())
     where = f"{len(names)} frameworks" if len(names) > 1 else names[0].name
     total = len(conversations_of(content, found))
+    own = {name: len(some) for name, some in conversations_by_rater(content, found).items()}
+    who = raters_in_words(everybody, Shares.of(own, total, "conversation"))
     origin = origin_in_brief(content, found)
     yield (
-        f"{_counted(total, 'conversation')} by {raters_in_words(everybody)} on "
+        f"{_counted(total, 'conversation')} by {who} on "
         f"{scales} {'scale' if scales == 1 else 'scales'} of {where}{cited} ({count:,} ratings{origin})."
     )
     if len({one.raters for one in found}) > 1:

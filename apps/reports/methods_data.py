@@ -44,11 +44,11 @@ def data_sentences(content: ReportContent, found: Sequence[Coverage], references
 # --- Designs ------------------------------------------------------------------------------------------------------
 
 
-def _designs(found: Sequence[Coverage]) -> dict[tuple[RaterKey, ...], list[Coverage]]:
-    """Blocks that the same raters rated, which a sentence can tell of together."""
-    designs: dict[tuple[RaterKey, ...], list[Coverage]] = {}
+def _designs(found: Sequence[Coverage]) -> dict[tuple[tuple[RaterKey, ...], str], list[Coverage]]:
+    """Blocks that the same raters rated whole, which a sentence can tell of together; each other one by itself."""
+    designs: dict[tuple[tuple[RaterKey, ...], str], list[Coverage]] = {}
     for one in found:
-        designs.setdefault(one.raters, []).append(one)
+        designs.setdefault((one.raters, one.block if one.shares else ""), []).append(one)
     return designs
 
 
@@ -69,7 +69,7 @@ def _in_brief(content: ReportContent, one: Coverage, references: References, *, 
 
 def _block(content: ReportContent, one: Coverage, references: References, *, several: bool) -> str:
     scales = _scales(content, one)
-    raters = raters_in_words(one.raters)
+    raters = raters_in_words(one.raters, one.shares)
     if not content.study:
         return (
             f"The file {content.ratings_file} holds {one.ratings:,} ratings of {_items(one)} by {raters} on "
@@ -145,11 +145,25 @@ def conversations_of(content: ReportContent, found: Iterable[Coverage]) -> set[C
     return {one for block in found for one in _of_block(content, block)}
 
 
+def conversations_by_rater(content: ReportContent, found: Iterable[Coverage]) -> dict[str, set[Conversation]]:
+    """The different ones that each rater rated, by name of the rater."""
+    own: dict[str, set[Conversation]] = {}
+    for block in found:
+        home = _home(content, block)
+        for rater, names in block.by_rater.items():
+            own.setdefault(rater, set()).update((home, name) for name in names)
+    return own
+
+
 def _of_block(content: ReportContent, one: Coverage) -> set[Conversation]:
+    home = _home(content, one)
+    return {(home, name) for name in one.names}
+
+
+def _home(content: ReportContent, one: Coverage) -> tuple[str, str, str]:
     label = _scales(content, one)[0].block
     # Of a dataset without a name nobody can tell whether it is that of another block.
-    home = (label.dataset or f"of {label.slug}", label.source, label.licence)
-    return {(home, name) for name in one.names}
+    return label.dataset or f"of {label.slug}", label.source, label.licence
 
 
 def _distinct(content: ReportContent, found: Sequence[Coverage]) -> Iterator[str]:

@@ -4,14 +4,14 @@ The checks are no part of a snapshot: they are written as they were when the rep
 """
 
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC
 from typing import Any
 
 from apps.common.formulas import escape_formula
 from apps.frameworks.scales import NUMBER
-from apps.llm.bias_figures import LENGTH_STATISTICS, Check, Figure
+from apps.llm.bias_figures import FEWEST_ITEMS, LENGTH_STATISTICS, Check, Doubt, Figure
 from apps.llm.model_accounts import CheckedRun, ModelAccount
 from apps.reports.contents import ReportContent
 from apps.reports.csv_rows import row_writer
@@ -48,6 +48,16 @@ _ORDER = (
     ("share_towards_last", "Moved to the other end"),
 )
 _LENGTH = (("slope_model", "Model"), ("slope_experts", "Experts"), ("slope_difference", "Model less experts"))
+_TITLES = dict((*_ORDER, *_LENGTH))
+_DOUBTS = {
+    Doubt.INTERVAL_ALONE: "The interval leaves out 0, and p does not; with few items, or one that weighs much, such an "
+    "interval is unreliable, so go by p:",
+    Doubt.TEST_ALONE: "P is small, though the interval holds 0; a few items may weigh much, so take it with care:",
+    Doubt.OF_MANY: "The interval looks at one scale alone, and p allows for all the scales, so go by p:",
+    Doubt.NO_TEST: "There is no p, since one item holds the line or all lie on it, so do not rely on the interval:",
+}
+# So many figures are named in a note.
+_MOST_NAMED = 8
 
 
 # --- The file -----------------------------------------------------------------------------------------------------
@@ -144,6 +154,7 @@ def check_tables(content: ReportContent) -> Iterator[Table]:
         "those of their lower median on the same items. p is adjusted by the false discovery rate over the scales of "
         "a run.",
         _beside(content),
+        *_doubt_notes(content, lambda one: one.check == Check.LENGTH),
         *([f"The first {MOST_ROWS:,} of {len(rows):,}; {FILE} has all."] if len(rows) > MOST_ROWS else []),
     ]
     columns = ("Rater", "Scale", *(title for _name, title in _LENGTH))
@@ -168,9 +179,11 @@ def _over_all(content: ReportContent) -> Table:
     notes = (
         "The order of the points: the model's answers with the points listed from the last to the first, beside its "
         "answers to the same questions as declared; shift is reversed less original. The last column: of the items "
-        "with several answers to one question, those whose answers are all the same. "
-        f"Over all scales of a run; {FILE} has each scale.",
+        "with several answers to one question, those whose answers are all the same. p of the shift is that of the "
+        f"exact sign-flip test over items, of which it takes {FEWEST_ITEMS}. Over all scales of a run; {FILE} has each "
+        "scale, its p adjusted by the false discovery rate over the scales of a run.",
         _beside(content),
+        *_doubt_notes(content, lambda one: one.check == Check.ORDER and not one.dimension),
     )
     return Table("checks-order", "The order of the points, and answers drawn again", columns, rows, notes)
 
@@ -179,6 +192,20 @@ def _beside(content: ReportContent) -> str:
     resamples = sorted({checked.resamples for checked in content.shown_checks})
     times = " or ".join(f"{number:,}" for number in resamples)
     return f"Beside each value its 95 % percentile interval over {times} resamples of items, and the number of items."
+
+
+def _doubt_notes(content: ReportContent, is_shown: Callable[[Figure], bool]) -> Iterator[str]:
+    """A sentence for each way in which an interval and its p point apart, with the figures that it is true of."""
+    found: dict[Doubt, list[str]] = {}
+    for checked in content.shown_checks:
+        for one in filter(is_shown, checked.figures):
+            if one.doubt:
+                label = checked.scales.get((one.framework, one.dimension), ("", one.dimension))[1]
+                parts = (checked.rater, label, _TITLES[one.statistic])
+                found.setdefault(one.doubt, []).append(", ".join(part for part in parts if part))
+    for doubt, names in found.items():
+        more = f"; and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
+        yield f"{_DOUBTS[doubt]} {'; '.join(names[:_MOST_NAMED])}{more}."
 
 
 def _by_scale(checked: CheckedRun, check: Check) -> dict[tuple[str, str], dict[str, Figure]]:
@@ -201,9 +228,13 @@ def _cell(figure: Figure | None, *, is_share: bool = False) -> Cell:
     if figure.ci_low is not None and figure.ci_high is not None:
         lighter.append(f"{_number(figure.ci_low, is_share)} to {_number(figure.ci_high, is_share)}")
     lighter.append(f"n {figure.n_items:,}")
-    if figure.p_adjusted is not None:
-        lighter.append("p < 0.001" if figure.p_adjusted < 0.001 else f"p {figure.p_adjusted:.3f}")
+    if figure.p_told is not None:
+        lighter.append(_p(figure.p_told, " "))
     return Cell(_number(figure.value, is_share), tuple(lighter))
+
+
+def _p(value: float, sign: str) -> str:
+    return "p < 0.001" if value < 0.001 else f"p{sign}{value:.3f}"
 
 
 def _number(value: float, is_share: bool) -> str:
@@ -245,32 +276,45 @@ def _check_sentences(checked: CheckedRun) -> Iterator[str]:
         f"Run {checked.run} of {checked.rater} ({checked.n_items:,} items) was checked for what moves its scores "
         f"besides the conversation, on {checked.computed_at.astimezone(UTC):%Y-%m-%d}; {FILE} has every figure."
     )
-    yield from _order_sentences(over_all)
+    yield from _order_sentences(over_all, [one for one in checked.figures if one.statistic == "shift_mean"])
     equal = over_all.get("draws_equal")
     if equal and equal.value is not None:
         yield f"Of the items asked about several times {_number(equal.value, True)} got the same score each time."
     yield from _length_sentences([one for one in checked.figures if one.statistic in LENGTH_STATISTICS])
 
 
-def _order_sentences(over_all: Mapping[str, Figure]) -> Iterator[str]:
+def _order_sentences(over_all: Mapping[str, Figure], shifts: Sequence[Figure]) -> Iterator[str]:
+    """All scales jointly first, then on how many of them by themselves a shift can be told."""
     shift = over_all.get("shift_mean")
     if shift is None or shift.value is None:
         return
-    interval = ""
+    beside = []
     if shift.ci_low is not None and shift.ci_high is not None:
-        interval = f" (95 % interval {_number(shift.ci_low, False)} to {_number(shift.ci_high, False)})"
+        beside.append(f"95 % interval {_number(shift.ci_low, False)} to {_number(shift.ci_high, False)}")
+    if shift.p_told is not None:
+        beside.append(f"{_p(shift.p_told, ' = ')} by an exact sign-flip test over items")
+    told_beside = f" ({'; '.join(beside)})" if beside else ""
     items = "item" if shift.n_items == 1 else "items"
     yield (
         f"With the points listed from the last to the first, its scores of {shift.n_items:,} {items} differed by "
-        f"{_number(shift.value, False)} points on average{interval}."
+        f"{_number(shift.value, False)} points on average over all scales{told_beside}."
     )
+    if shift.n_items < FEWEST_ITEMS:
+        yield f"Fewer than {FEWEST_ITEMS} items are too few to tell a shift."
+    tested = [one for one in shifts if one.dimension and one.p_told is not None]
+    if tested:
+        told = sum(one.is_told for one in tested)
+        yield (
+            f"Scale by scale, a shift could be told on {told} of {len(tested)} (the same test, p adjusted by the false "
+            "discovery rate, below 0.05)."
+        )
 
 
 def _length_sentences(figures: Sequence[Figure]) -> Iterator[str]:
     differences = [one for one in figures if one.statistic == "slope_difference" and one.value is not None]
     if not differences:
         return
-    told = [one for one in differences if one.p_adjusted is not None and one.p_adjusted < 0.05]
+    told = [one for one in differences if one.is_told]
     scales = "scale" if len(differences) == 1 else "scales"
     yield (
         f"On {len(told)} of {len(differences)} {scales} the slope of its scores on the words of the supporter's text "

@@ -25,7 +25,14 @@ _SINGLE_FIGURES = (
 )
 
 
-_CHECKS = (FILE, "checks for bias of the models' runs, as they were when the report was made; recompute leaves them")
+_CHECKS = (
+    (FILE, "checks for bias of the models' runs: one row for each figure of the order of points, answers drawn again"),
+    (
+        "",
+        "and length; no agreement. An empty dimension is all scales of a run; of one scale go by p_adjusted, of all by",
+    ),
+    ("", "p_value. They are as they were when the report was made (computed_at), and recompute leaves them"),
+)
 
 
 def readme_text(content: ReportContent, plan: FigurePlan) -> str:
@@ -33,7 +40,7 @@ def readme_text(content: ReportContent, plan: FigurePlan) -> str:
     folders = {f"figures/{figure.folder}/" for figure in plan.singles}
     place = next(number for number, (name, _text) in enumerate(_FILES, start=1) if name == "figures/")
     singles = [entry for entry in _SINGLE_FIGURES if entry[0] in folders]
-    checks = [_CHECKS] if content.shown_checks else []
+    checks = _CHECKS if content.shown_checks else ()
     files = [*_FILES[:2], *checks, *_FILES[2:place], *singles, *_FILES[place:]]
     width = max(len(name) for name, _text in files)
     listed = "\n".join(f"{name:<{width}}  {text}" for name, text in files)

@@ -4,6 +4,7 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.measures.pairs import Convention
 from apps.reports.contents import Format, Part, Stars
+from apps.reports.model_checks import FILE as MODEL_CHECKS
 
 FORMATS = {
     Format.HTML: (_("Report to read"), _("Tables and figures on one page that needs no network.")),
@@ -15,6 +16,16 @@ FORMATS = {
     Format.SVG: (_("Figures (SVG)"), _("Each figure as a file, sharp at every size.")),
     Format.PNG: (_("Figures (PNG)"), _("Each figure as a picture.")),
     Format.ZIP: (_("Archive of everything (ZIP)"), _("All of it with the ratings, from which it can be recomputed.")),
+}
+# Files of which a report has one, and which are not what their kind is otherwise.
+FILES = {
+    MODEL_CHECKS: (
+        _("Checks for bias of models (CSV)"),
+        _(
+            "One row for each figure of a check of a run: the order of the points, answers drawn again, and length. No "
+            "agreement; an empty dimension stands for all scales."
+        ),
+    ),
 }
 PARTS = {
     Part.PAIRS: _("Pairs: two raters or groups beside each other"),

@@ -165,7 +165,7 @@ def test_a_check_is_kept_as_plain_values(study: Study, rosa) -> None:
     assert check.job is not None
     assert check.job.state == JobState.DONE
     results = CheckResults.read(check.results)
-    assert check.results["format"] == 1
+    assert check.results["format"] == FORMAT
     assert (results.seed, results.resamples, results.n_items) == (study.seed, 1000, 12)
     assert [one.label for one in results.scales] == ["Scale 1", "Scale 2"]
     # Ten of twelve scores are one higher, two stand at the end already.

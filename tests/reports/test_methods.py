@@ -18,6 +18,7 @@ from apps.reliability.accounting import (
 from apps.reliability.matrix import Kind, TableKey
 from apps.reliability.selection import DataSelection
 from apps.reports.contents import ReportContent, ReportOptions, Stars
+from apps.reports.html_tables import data_table
 from apps.reports.methods import methods_of, methods_text
 from tests.reliability.conftest import make_table
 from tests.reports.made import KINDS, OBSERVED, content_of, file_tables, study_tables
@@ -338,6 +339,52 @@ def test_self_reports_are_no_number_of_persons():
     text = said(content_of(tables, resamples=0, account=account))
     assert "rated by 1 expert and self-reports (one rater in the data) on" in text
     assert "A rater of imported self-reports may stand for several people [say for how many]." in text
+
+
+# --- Who rated how many --------------------------------------------------------------------------------------------
+
+
+def of_different_numbers(block: str = "letters", **more: list):
+    """Three experts and a model rated six conversations, another model three of them."""
+    rows = [1, 2, 3, 4, 5, 1]
+    columns = dict.fromkeys(("e1", "e2", "e3", "gpt"), rows) | {"local": [1, 2, 4, None, None, None]} | more
+    kinds = KINDS | {"local": Kind.LLM, "w1": Kind.CROWD, "w2": Kind.CROWD, "self": Kind.SELF}
+    return make_table(columns, kinds=kinds, key=TableKey(block, "care", "warmth"))
+
+
+def test_raters_of_different_numbers_of_conversations_are_told_with_them():
+    content = content_of([of_different_numbers()], resamples=0)
+    who = "3 experts (6 conversations each) and 2 language models (gpt: 6, local: 3 conversations)"
+    assert f"6 conversations of the dataset Old letters were rated by {who} on" in said(content)
+    assert methods_of(content).short.startswith(f"6 conversations were rated by {who} on")
+    assert data_table(content).rows[0][2] == who
+
+
+def test_workers_and_selves_are_told_by_how_many_they_rated():
+    workers = {"w1": [1, 2, None, None, None, None], "w2": [None, 1, 2, 3, None, None], "self": [1] + [None] * 5}
+    text = said(content_of([of_different_numbers(**workers)], resamples=0))
+    assert "2 crowd workers (2 to 3 conversations each)" in text
+    assert "self-reports (one rater in the data, 1 conversation)" in text
+
+
+def test_raters_of_the_same_number_of_other_conversations_are_told_with_it():
+    halves = make_table({"e1": [1, 2, None, None], "e2": [None, None, 1, 2]}, kinds=KINDS)
+    assert "4 conversations were rated by 2 experts (2 conversations each)" in methods_of(content_of([halves])).short
+
+
+def test_raters_who_rated_everything_are_told_without_numbers():
+    assert "each)" not in said(content_of(study_tables()))
+    assert "gpt)" in said(content_of(study_tables()))
+
+
+def test_blocks_are_counted_one_by_one_where_not_every_rater_rated_all():
+    tables = [of_different_numbers("one"), of_different_numbers("two"), in_block("three", 4), in_block("four", 4)]
+    text = said(content_of(tables, resamples=0))
+    assert "In One, 6 conversations" in text
+    assert "In Two, 6 conversations" in text
+    assert "In 2 blocks the raters were 2 experts: Three, 4 conversations" in text
+    file = content_of(file_tables({"a": [1, 2, 3], "b": [1, 3, None]}), of_study=False, resamples=0)
+    assert methods_of(file).short.startswith("3 items were rated by 2 raters (2 to 3 items each) on one scale")
 
 
 # --- Blocks -------------------------------------------------------------------------------------------------------

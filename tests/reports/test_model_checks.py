@@ -23,12 +23,14 @@ from apps.reports.html_report import html_of
 from apps.reports.manifest import manifest_of
 from apps.reports.methods import methods_of, methods_text
 from apps.reports.model_checks import COLUMNS, check_tables, model_checks_csv, models_table
+from apps.reports.models import StoredReportFile
 from apps.reports.plans import ReportPlan
 from apps.reports.recompute import recompute
 from apps.reports.services.building import build_report
 from apps.reports.services.contents import content_of_snapshot
 from apps.reports.services.models_asked import with_models
 from apps.reports.services.requesting import request_report
+from apps.reports.views.shown import shown_files
 from apps.reports.xlsx import workbook_bytes
 from tests.llm.worlds import answer_all, make_endpoint, make_run
 from tests.reports.made import content_of, study_tables
@@ -126,12 +128,54 @@ def test_the_methods_say_what_was_asked_and_found() -> None:
     [paragraph] = [one for one in methods_of(report()).long if "gpt-5" in one]
     assert "asked with version 2 of the prompt “warm”, one scale a call" in paragraph
     assert "3 answers to each question; content hash cccccccccccc" in paragraph
-    assert "differed by −0.23 points on average (95 % interval −0.40 to −0.10)" in paragraph
+    assert "differed by −0.23 points on average over all scales (95 % interval −0.40 to −0.10)" in paragraph
     assert "88 % got the same score each time" in paragraph
     assert "On 1 of 1 scale the slope" in paragraph
     unset = replace(MODEL, parameters={}, base_url="", samples=1)
     assert "at the address of its provider (openai)" in methods_text(report(models=(unset,))).replace("\n", " ")
     assert "temperature not sent" in methods_text(report(models=(unset,))).replace("\n", " ")
+
+
+def shifts(**given) -> tuple[Figure, ...]:
+    """Over all scales, then of two of them."""
+    apart = {"ci_low": -0.4, "ci_high": -0.1}
+    return (
+        figure(Check.ORDER, "shift_mean", -0.23, "", n_scales=2, **apart | {"p_value": 0.012} | given),
+        figure(Check.ORDER, "shift_mean", -0.3, **apart | {"p_value": 0.01, "p_adjusted": 0.02} | given),
+        figure(Check.ORDER, "shift_mean", -0.2, "fluency", **apart | {"p_value": 0.03, "p_adjusted": 0.06} | given),
+    )
+
+
+def test_a_shift_is_told_of_all_scales_first_and_then_by_adjusted_p() -> None:
+    [paragraph] = [
+        one for one in methods_of(report(checks=(replace(CHECKED, figures=shifts()),))).long if "gpt-5" in one
+    ]
+    assert "(95 % interval −0.40 to −0.10; p = 0.012 by an exact sign-flip test over items)." in paragraph
+    assert "Scale by scale, a shift could be told on 1 of 2 (the same test," in paragraph
+    few = shifts(n_items=9, p_value=None, p_adjusted=None)
+    [paragraph] = [one for one in methods_of(report(checks=(replace(CHECKED, figures=few),))).long if "gpt-5" in one]
+    assert "Fewer than 10 items are too few to tell a shift." in paragraph
+    assert "Scale by scale" not in paragraph
+
+
+def test_an_interval_and_a_p_that_point_apart_are_explained_below_the_table() -> None:
+    odd = figure(Check.LENGTH, "slope_model", 0.1, ci_low=0.97, ci_high=7.75, p_value=0.957, p_adjusted=0.957)
+    over_all = shifts(p_value=0.2)[0]
+    order, length = check_tables(report(checks=(replace(CHECKED, figures=(over_all, odd)),)))
+    [note] = [one for one in length.notes if "go by p" in one]
+    assert note.startswith("The interval leaves out 0, and p does not;")
+    assert note.endswith(": gpt, Warmth, Model.")
+    assert any(one.endswith(": gpt, Shift, in points.") for one in order.notes)
+    assert order.rows[0][1].lighter[-1] == "p 0.200"  # type: ignore[union-attr]
+    assert not any("go by p" in one for table in check_tables(report()) for one in table.notes)
+
+
+def test_the_file_is_not_described_as_the_table_of_agreement() -> None:
+    files = [StoredReportFile(name=name) for name in ("agreement.csv", "model_checks.csv")]
+    agreement, checks = shown_files(files)
+    assert "each statistic" in str(agreement.purpose)
+    assert "bias" in str(checks.label)
+    assert "No agreement" in str(checks.purpose)
 
 
 def test_the_manifest_has_all_of_it() -> None:
@@ -187,7 +231,9 @@ def test_the_archive_holds_the_file_and_recomputes(tmp_path: Path) -> None:
     with zipfile.ZipFile(path) as opened:
         names = opened.namelist()
         assert opened.read("model_checks.csv") == files["model_checks.csv"]
-        assert b"model_checks.csv" in opened.read("README.txt")
+        told = " ".join(opened.read("README.txt").decode().split())
+        assert "model_checks.csv checks for bias of the models' runs: one row for each figure" in told
+        assert "of one scale go by p_adjusted, of all by p_value" in told
         manifest = json.loads(opened.read("manifest.json"))
     assert sorted(names) == sorted([*MEMBERS, "model_checks.csv"])
     assert "model_checks.csv" in [file["name"] for file in manifest["files"]]

@@ -14,7 +14,7 @@ from apps.reports.contents import Format, Part
 from apps.reports.figures.words import group_label
 from apps.reports.models import StoredReport, StoredReportFile
 from apps.reports.plans import ReportPlan
-from apps.reports.words import CONVENTIONS, FORMATS, PARTS, STARS
+from apps.reports.words import CONVENTIONS, FILES, FORMATS, PARTS, STARS
 
 
 class ShownFile(NamedTuple):
@@ -35,6 +35,8 @@ def shown_files(files: Iterable[StoredReportFile]) -> list[ShownFile]:
 
 
 def _words_of(name: str) -> tuple[str | Promise, str | Promise]:
+    if name in FILES:
+        return FILES[name]
     suffix = _suffix(name)
     return FORMATS[Format(suffix)] if suffix in set(Format) else (suffix.upper(), "")
 
