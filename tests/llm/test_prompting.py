@@ -159,6 +159,7 @@ def test_medians_are_the_lower_and_of_main_items_with_text_only(grief, framework
 def test_a_conversation_that_is_there_twice_is_one_candidate_and_leaks_as_two(rated, framework, rosa):
     items = list(Item.objects.filter(block__study=rated).order_by("pk"))
     Conversation.objects.filter(pk=items[1].conversation_id).update(content_hash=items[0].conversation.content_hash)
+    Turn.objects.filter(conversation=items[1].conversation_id, index=0).update(text="I lost letter 1.")
     candidates = candidates_of(study=rated, frameworks=[framework])
     dimension = framework.dimensions.first()
     assert items[1].pk not in candidates.of(dimension.pk)

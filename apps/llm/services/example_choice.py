@@ -26,6 +26,7 @@ class Candidate(NamedTuple):
     name: str
     title: str
     content_hash: str
+    conversation_id: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +44,9 @@ class Candidates:
     def of(self, dimension_id: int) -> Mapping[int, float]:
         return self.medians.get(dimension_id, {})
 
-    def contents(self, choices: Mapping[int, Mapping[Slot, int]]) -> set[str]:
-        """The content hashes of the conversations that are chosen."""
-        return {self.items[item].content_hash for slots in choices.values() for item in slots.values()}
+    def conversations(self, choices: Mapping[int, Mapping[Slot, int]]) -> set[int]:
+        """The conversations that are chosen."""
+        return {self.items[item].conversation_id for slots in choices.values() for item in slots.values()}
 
 
 def items_with_text(study: Study) -> QuerySet[Item]:
@@ -62,13 +63,14 @@ def candidates_of(*, study: Study, frameworks: Iterable[Framework]) -> Candidate
     dimensions = dimensions_of(frameworks)
     values = expert_values(study=study)
     items = {
-        pk: Candidate(pk, f"{block}/{external_id}", title, content_hash)
-        for pk, block, external_id, title, content_hash in items_with_text(study).values_list(
+        pk: Candidate(pk, f"{block}/{external_id}", title, content_hash, conversation_id)
+        for pk, block, external_id, title, content_hash, conversation_id in items_with_text(study).values_list(
             "pk",
             "block__slug",
             "conversation__external_id",
             "conversation__title",
             "conversation__content_hash",
+            "conversation_id",
         )
     }
     found: dict[int, dict[int, float]] = {}

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
+from apps.common.lines import IN_ONE_LINE, has_hidden_characters
 from apps.frameworks.models import Framework
 from apps.frameworks.scales import FrameworkSpec
 from apps.llm.answers import AllowedAnswers, framework_schema, scale_schema
@@ -52,7 +53,8 @@ def ensure_model_rater(
 ) -> ModelRater:
     """The rater of the version's study that is exactly this; made where there is none, else the one that is there.
 
-    What is in the prompt as an example is excluded for it. A name is only asked of a new one. Raises ModelRaterError.
+    What is in the prompt as an example is excluded for it, and what says the same, as far as it is there by now. A
+    name is only asked of a new one. Raises ModelRaterError.
     """
     parameters = checked_parameters(endpoint, temperature=temperature, seed=seed, samples=samples)
     study = Study.objects.select_for_update().get(pk=version.prompt.study_id)
@@ -60,6 +62,7 @@ def ensure_model_rater(
     endpoint = Endpoint.objects.select_for_update().get(pk=endpoint.pk)
     found = find_model_rater(version=version, endpoint=endpoint, parameters=parameters, samples=samples)
     if found is not None:
+        _exclude_examples(found.rater, version, by)
         return found
     rater = _add_rater(study, version, endpoint, parameters, samples, name, by)
     model_rater = ModelRater.objects.create(
@@ -286,6 +289,8 @@ def _add_rater(
 
 def checked_name(name: str) -> str:
     """The name with its white space folded, "" for none. Raises ModelRaterError."""
+    if has_hidden_characters(name.strip()):
+        raise ModelRaterError("name", str(IN_ONE_LINE))
     name = " ".join(name.split())
     if len(name) > LONGEST_NAME or not name.isprintable():
         raise ModelRaterError(
@@ -295,6 +300,9 @@ def checked_name(name: str) -> str:
 
 
 def _exclude_examples(rater: Rater, version: PromptVersion, by: User | None) -> None:
+    """Those that are not excluded so yet: items come with new blocks. What somebody took back stays taken back."""
     explanation = f"{version} shows this conversation as an example"
-    for item in Item.objects.filter(pk__in=leaked_items(version)).select_related("block").order_by("pk"):
+    made = Q(reason=ExclusionReason.LEAKAGE) | Q(reverted_at=None)
+    leaked = leaked_items(version) - set(rater.exclusions.filter(made).values_list("item", flat=True))
+    for item in Item.objects.filter(pk__in=leaked).select_related("block").order_by("pk"):
         exclude(rater=rater, item=item, reason=ExclusionReason.LEAKAGE, explanation=explanation, by=by)

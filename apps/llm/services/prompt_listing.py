@@ -12,7 +12,7 @@ from apps.frameworks.models import Dimension
 from apps.llm.answers import point_text
 from apps.llm.examples import SLOTS
 from apps.llm.models import ModelRater, Prompt, PromptExample, PromptVersion
-from apps.llm.services.prompting import items_like
+from apps.llm.services.prompting import leaked_items
 from apps.llm.templates import Use
 from apps.llm.versions import DiffLine, ExampleChoice, diff_lines, example_line
 from apps.studies.models import Study
@@ -87,9 +87,8 @@ def _cells(examples: Sequence[PromptExample]) -> list[ExampleCell]:
 
 
 def n_left_out(version: PromptVersion) -> int:
-    """How many items of the study the examples of a version spoil for its raters. Two queries."""
-    hashes = version.examples.order_by().values_list("item__conversation__content_hash", flat=True).distinct()
-    return len(items_like(version.prompt.study_id, hashes))
+    """How many items of the study the examples of a version spoil for its raters."""
+    return len(leaked_items(version))
 
 
 def content_lines(version: PromptVersion, *, with_examples: bool = True) -> list[str]:

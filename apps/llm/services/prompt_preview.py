@@ -12,9 +12,9 @@ from apps.llm.models import Endpoint, PromptExample, PromptVersion
 from apps.llm.prompts import Prompt, PromptError, PromptTooLongError
 from apps.llm.services.estimating import TOKENS_BY_SCALE
 from apps.llm.services.example_choice import items_with_text
-from apps.llm.services.prompting import items_like
 from apps.llm.services.rendering import Renderer, turns_of
 from apps.llm.services.run_items import text_sizes
+from apps.llm.services.same_text import items_like
 from apps.llm.templates import PromptTemplate, TemplateError, Use
 from apps.llm.tokens import estimate_tokens
 from apps.studies.models import BlockFramework, Item, Study
@@ -98,7 +98,7 @@ def preview(
     except KeyError as error:
         raise PreviewError(_("The version does not ask for this framework.")) from error
     schema = json.dumps(prompt.schema, indent=2, ensure_ascii=False)
-    leaked = items_like(study.pk, {example.item.conversation.content_hash for example in draft.examples})
+    leaked = items_like(study.pk, {example.item.conversation_id for example in draft.examples})
     return Preview(
         item=item,
         messages=[ShownMessage(role, content, estimate_tokens(content)) for role, content in prompt.messages],

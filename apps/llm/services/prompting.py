@@ -8,6 +8,7 @@ from django.db.models import ProtectedError, QuerySet
 from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
+from apps.common.lines import IN_ONE_LINE, has_hidden_characters
 from apps.common.models import AuditEntry
 from apps.corpus.parsing.records import text_fault
 from apps.frameworks.models import Framework
@@ -17,8 +18,9 @@ from apps.llm.examples import SLOTS, Slot
 from apps.llm.models import ModelRater, Prompt, PromptExample, PromptVersion
 from apps.llm.prompts import PROMPT_FORMAT
 from apps.llm.services.example_choice import Candidates, candidates_of
+from apps.llm.services.same_text import items_like
 from apps.llm.templates import PromptTemplate, TemplateError, Use
-from apps.studies.models import Item, Study
+from apps.studies.models import Study
 
 LONGEST_NAME = 60
 LONGEST_TEXT = 50_000
@@ -151,18 +153,13 @@ def versions_of(study: Study) -> QuerySet[PromptVersion]:
 
 
 def leaked_items(version: PromptVersion) -> set[int]:
-    """Every item of the study whose conversation the version shows as an example, or one with the same content.
+    """Every item of the study whose conversation the version shows as an example, or one that says the same.
 
-    What a rater of the version says of these proves nothing: it has seen what the experts say. Two queries.
+    What a rater of the version says of these proves nothing: it has seen what the experts say. One query more than
+    `items_like`.
     """
-    shown = version.examples.order_by().values_list("item__conversation__content_hash", flat=True).distinct()
-    return items_like(version.prompt.study_id, shown)
-
-
-def items_like(study_id: int, content_hashes: Collection[str]) -> set[int]:
-    """The items of the study whose conversation has one of these contents."""
-    items = Item.objects.filter(block__study=study_id, conversation__content_hash__in=[*content_hashes])
-    return set(items.values_list("pk", flat=True))
+    shown = version.examples.order_by().values_list("item__conversation", flat=True).distinct()
+    return items_like(version.prompt.study_id, set(shown))
 
 
 # --- Checked --------------------------------------------------------------------------------------------------------
@@ -184,6 +181,8 @@ def _check_texts(name: str, new: NewVersion) -> None:
             raise PromptingError(_("The %(label)s has at most %(most)s characters, and this has %(n)s.") % known)
         if fault := text_fault(text):
             raise PromptingError(_("The %(label)s %(fault)s.") % {"label": label, "fault": fault})
+    if has_hidden_characters(name) or has_hidden_characters(new.note):
+        raise PromptingError(str(IN_ONE_LINE))
 
 
 def _check_frameworks(study: Study, frameworks: Collection[Framework]) -> None:

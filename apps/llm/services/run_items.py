@@ -14,6 +14,7 @@ from apps.llm.models import Call, CallState, ModelRater, PromptVersion, RunState
 from apps.llm.services.model_raters import WHOLE
 from apps.llm.services.prompting import leaked_items
 from apps.llm.services.rendering import has_text, turns_of
+from apps.llm.services.same_text import text_key
 from apps.llm.templates import Use
 from apps.llm.tokens import estimate_tokens
 from apps.llm.transcript import marked_off
@@ -43,8 +44,8 @@ class LeftOut(models.TextChoices):
 class RunSelection:
     """What a run is to ask about. Empty blocks: every block of the study; empty frameworks: every one of the version.
 
-    A conversation that several blocks have on the same scales is asked about in the first of them, unless blocks are
-    named: asking the same once more only costs.
+    A conversation, or one that says the same, that several blocks have on the same scales is asked about in the first
+    of them, unless blocks are named: asking the same once more only costs.
 
     sample_size: so many items of those that can be asked about, drawn by the seed; None: all of them. with_examples:
     also the conversations that the prompt shows as examples; they are excluded from statistics all the same.
@@ -115,12 +116,15 @@ def sieved(*, study: Study, version: PromptVersion, selection: RunSelection, mod
     sieve = _Sieve(_items(study, selection))
     scales = _scales_by_block(study, scales_of(version, selection.frameworks))
     sieve.leave_out(LeftOut.BLOCK, (item for item in sieve.items if item.block_id not in scales))
-    sizes = text_sizes({item.conversation_id for item in sieve.items})
+    conversations = {item.conversation_id for item in sieve.items}
+    # A block that is named is asked about as it is: nothing of it has a twin.
+    texts = texts_of(conversations, with_keys=len(scales) > 1 and not selection.blocks)
+    sizes = {pk: text.tokens for pk, text in texts.items()}
     sieve.leave_out(LeftOut.NO_TEXT, (item for item in sieve.items if item.conversation_id not in sizes))
     if not selection.with_examples:
         leaked = leaked_items(version)
         sieve.leave_out(LeftOut.EXAMPLE, (item for item in sieve.items if item.pk in leaked))
-    scales_of_items = _scales_of_items(sieve.items, scales, with_twins=bool(selection.blocks))
+    scales_of_items = _scales_of_items(sieve.items, scales, texts)
     sieve.leave_out(LeftOut.TWIN, (item for item in sieve.items if not scales_of_items[item.pk]))
     # Before what was asked is left out: so a seed takes the same items of every rater, whatever each was asked.
     drawn = _drawn(sieve.items, selection)
@@ -192,15 +196,29 @@ def _scales(framework: Framework, use: Use) -> Iterator[Scale]:
         yield Scale(framework.pk, framework.slug, framework.version, dimension.pk, dimension.slug, 1)
 
 
+class ShownText(NamedTuple):
+    """What is known of a text when it is gone again: about its tokens, and a key that equal texts share; b"" for none
+    was asked for."""
+
+    tokens: int
+    key: bytes
+
+
 def text_sizes(conversation_ids: Collection[int]) -> dict[int, int]:
     """conversation -> about the tokens that it takes in a prompt; without those that have no text."""
+    return {pk: text.tokens for pk, text in texts_of(conversation_ids, with_keys=False).items()}
+
+
+def texts_of(conversation_ids: Collection[int], *, with_keys: bool) -> dict[int, ShownText]:
+    """conversation -> what is known of its text; without those that have none."""
     ordered = sorted(conversation_ids)
-    sizes: dict[int, int] = {}
+    texts: dict[int, ShownText] = {}
     for start in range(0, len(ordered), CONVERSATIONS_AT_ONCE):
         for pk, turns in turns_of(ordered[start : start + CONVERSATIONS_AT_ONCE]).items():
             if has_text(turns):
-                sizes[pk] = estimate_tokens(marked_off(turns, SOME_MARK, "conversation"))
-    return sizes
+                tokens = estimate_tokens(marked_off(turns, SOME_MARK, "conversation"))
+                texts[pk] = ShownText(tokens, text_key(turns) if with_keys else b"")
+    return texts
 
 
 def asked_of(model_rater: ModelRater) -> set[tuple[int, int, int | None]]:
@@ -259,21 +277,25 @@ def _scales_by_block(study: Study, scales: dict[int, list[Scale]]) -> dict[int, 
 
 
 def _scales_of_items(
-    items: Sequence[RunItem], scales: dict[int, list[Scale]], *, with_twins: bool
+    items: Sequence[RunItem], scales: dict[int, list[Scale]], texts: dict[int, ShownText]
 ) -> dict[int, list[Scale]]:
-    """item -> what is asked about it; nothing that an item before it has asked of the same conversation.
+    """item -> what is asked about it; nothing that an item of a block before it has asked of the same text.
 
-    Only main items have twins: a repeat is the same conversation on purpose.
+    Only main items have twins: a repeat is the same conversation on purpose, and so are two of one text in one block.
+    Texts without keys have none.
     """
     found: dict[int, list[Scale]] = {}
-    asked: set[tuple[int, int]] = set()
+    asked_in: dict[tuple[bytes, int], int] = {}  # text and framework -> the block that has it asked
     for item in items:
-        of_block = scales[item.block_id]
-        if with_twins or item.role != ItemRole.MAIN:
+        of_block, key = scales[item.block_id], texts[item.conversation_id].key
+        if not key or item.role != ItemRole.MAIN:
             found[item.pk] = of_block
             continue
-        found[item.pk] = [scale for scale in of_block if (item.conversation_id, scale.framework_id) not in asked]
-        asked |= {(item.conversation_id, scale.framework_id) for scale in of_block}
+        found[item.pk] = [
+            scale
+            for scale in of_block
+            if asked_in.setdefault((key, scale.framework_id), item.block_id) == item.block_id
+        ]
     return found
 
 

@@ -15,7 +15,8 @@ from apps.llm.forms.prompts import PromptForm
 from apps.llm.models import Prompt, PromptExample, PromptVersion
 from apps.llm.services.example_choice import Candidates, Choices, candidates_of, dimensions_of
 from apps.llm.services.prompt_preview import Draft
-from apps.llm.services.prompting import default_name, frameworks_of, items_like
+from apps.llm.services.prompting import default_name, frameworks_of
+from apps.llm.services.same_text import items_like
 from apps.llm.templates import PLACEHOLDERS, REQUIRED, Use
 from apps.studies.models import Item, Study
 from apps.studies.services.blindness import may_see_ratings
@@ -76,8 +77,7 @@ class Editor:
         """How many items of the study are spoilt for the raters of this version."""
         if self.form.is_bound:
             self.form.is_valid()
-        contents = self.candidates.contents(self.choices())
-        return len(items_like(self.study.pk, contents)) if contents else 0
+        return len(items_like(self.study.pk, self.candidates.conversations(self.choices())))
 
     def draft(self) -> Draft:
         """The version as the form has it, whose template, frameworks and examples are in order."""
