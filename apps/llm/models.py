@@ -91,8 +91,12 @@ class Endpoint(TimeStamped):
     )
     retired_at = models.DateTimeField(null=True, blank=True, help_text="No new runs since")
     held_until = models.DateTimeField(
-        null=True, blank=True, editable=False, help_text="The provider asked to wait so long before anything else"
+        null=True, blank=True, editable=False, help_text="Nothing is sent before: it asked for that, or is out of order"
     )
+    failed_in_a_row = models.PositiveIntegerField(
+        default=0, editable=False, help_text="Failures without an answer between: see `services.outages`"
+    )
+    failing_since = models.DateTimeField(null=True, blank=True, editable=False, help_text="The first of them")
 
     objects = EndpointQuerySet.as_manager()
 
@@ -422,6 +426,7 @@ class Exchange(models.Model):
     raw = models.TextField(blank=True, help_text="The server's whole answer")
     http_status = models.PositiveSmallIntegerField(null=True, blank=True)
     problem = models.TextField(blank=True)
+    may_be_billed = models.BooleanField(default=False, help_text="It failed, and the provider may charge for it")
     finish_reason = models.CharField(max_length=60, blank=True)
     latency_ms = models.PositiveIntegerField(null=True, blank=True)
     estimated_tokens = models.PositiveIntegerField(default=0, help_text="Of prompt and answer, before it was sent")

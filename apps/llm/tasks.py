@@ -1,7 +1,6 @@
 """Background work on models as raters. The rows come first; tasks only trigger them."""
 
 import logging
-import math
 
 from celery import current_app, shared_task
 from django.db import transaction
@@ -12,14 +11,12 @@ from apps.llm.models import Endpoint
 from apps.llm.services.baselines import BASELINE_TASK, compute_baseline
 from apps.llm.services.bias import CHECK_TASK, check_bias
 from apps.llm.services.claiming import warm_up
+from apps.llm.services.slots import workers_of_use
 from apps.llm.services.sweeping import sweep
 from apps.llm.services.trying import TEST_TASK, run_test
-from apps.llm.services.working import CAPACITY, work
+from apps.llm.services.working import work
 
 logger = logging.getLogger(__name__)
-
-# Workers that share one endpoint, however many slots it has: some are left for other tasks.
-MOST_WORKERS = 4
 
 
 def trigger_endpoint(endpoint_pk: int) -> None:
@@ -41,14 +38,14 @@ def work_at_endpoint(endpoint_pk: int) -> None:
 def sweep_calls() -> None:
     """Every quarter of a minute: free what dead workers held, and trigger what waits for a lost message."""
     for endpoint_pk in sweep():
-        _trigger_all(endpoint_pk)
+        _send(endpoint_pk)
     warm_up()
 
 
 def _trigger_all(endpoint_pk: int) -> None:
     """A message for each worker that is of use."""
     slots = Endpoint.objects.filter(pk=endpoint_pk).values_list("max_concurrent", flat=True).first() or 0
-    for _number in range(min(MOST_WORKERS, math.ceil(slots / CAPACITY))):
+    for _number in range(workers_of_use(slots)):
         if not _send(endpoint_pk):
             break
 

@@ -5,7 +5,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apps.llm.providers.protocol import ErrorKind
-from apps.llm.retries import LONGEST_RETRY_AFTER, MAX_ATTEMPTS, Fate, asked_for, delay_seconds, fate_of
+from apps.llm.retries import (
+    GIVE_UP_AFTER,
+    LONGEST_RETRY_AFTER,
+    MAX_ATTEMPTS,
+    OUTAGE_AFTER,
+    Fate,
+    asked_for,
+    delay_seconds,
+    failures_in_a_row,
+    fate_of,
+    is_given_up,
+    is_outage,
+    outage_seconds,
+)
 from tests.llm.made import property_test
 
 
@@ -50,3 +63,26 @@ def test_a_delay_is_as_long_as_asked_for_and_never_for_ever(attempts, retry_afte
 )
 def test_what_the_provider_asks_for(said, seconds):
     assert asked_for(said) == seconds
+
+
+# --- Outages --------------------------------------------------------------------------------------------------------
+
+
+def test_a_dozen_failures_are_an_outage_however_many_were_on_their_way():
+    assert [failures_in_a_row(before, 1) for before in (0, 10, OUTAGE_AFTER)] == [1, 11, OUTAGE_AFTER + 1]
+    assert failures_in_a_row(3, 500) == OUTAGE_AFTER
+    assert failures_in_a_row(OUTAGE_AFTER, 500) == OUTAGE_AFTER + 1
+    assert [is_outage(n) for n in (0, OUTAGE_AFTER - 1, OUTAGE_AFTER)] == [False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("in_a_row", "seconds", "given_up"),
+    [(OUTAGE_AFTER, 900, False), (20, 299, False), (20, 300, True), (GIVE_UP_AFTER, 1, True)],
+)
+def test_when_an_endpoint_is_given_up(in_a_row, seconds, given_up):
+    assert is_given_up(in_a_row, seconds) is given_up
+
+
+def test_an_endpoint_is_left_alone_for_longer_and_longer():
+    assert [outage_seconds(seconds, lambda: 1.0) for seconds in (0, 4, 50, 200)] == [1, 4, 50, 60]
+    assert outage_seconds(50, lambda: 0.0) == 0

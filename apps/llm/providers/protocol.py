@@ -72,7 +72,9 @@ class ProviderError(Exception):
         retry_after: float | None = None,
         raw: str = "",
         latency_ms: int = 0,
+        is_unsent: bool = False,
     ) -> None:
+        """is_unsent: there was no connection, so that the server knows nothing of the request."""
         super().__init__(message)
         self.kind = kind
         self.message = message
@@ -80,6 +82,13 @@ class ProviderError(Exception):
         self.retry_after = retry_after
         self.raw = raw
         self.latency_ms = latency_ms
+        self.is_unsent = is_unsent
+
+    @property
+    def may_be_billed(self) -> bool:
+        """Whether the model may have worked on it: no answer in time, one that broke off, or one nobody can read."""
+        without_answer = self.http_status is None or self.http_status < 400 or self.http_status in (408, 504)
+        return self.kind is ErrorKind.PASSING and without_answer and not self.is_unsent
 
 
 class Provider(Protocol):

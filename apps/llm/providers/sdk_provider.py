@@ -124,11 +124,12 @@ class SdkProvider(ABC):
             return status_failure(response.status_code, scrubbed(response.text, self._key), response.headers)
         *_, broken = _chain(error)
         if isinstance(broken, httpx2.ConnectTimeout):
-            return ProviderError(ErrorKind.PASSING, "The server could not be reached in time.")
+            return ProviderError(ErrorKind.PASSING, "The server could not be reached in time.", is_unsent=True)
         if isinstance(broken, httpx2.TimeoutException):
             return ProviderError(ErrorKind.PASSING, f"No answer within {self.target.timeout_seconds:g} seconds.")
         if isinstance(broken, httpx2.ConnectError):
-            return ProviderError(ErrorKind.PASSING, f"The server could not be reached: {_reason(broken)}.")
+            sentence = f"The server could not be reached: {_reason(broken)}."
+            return ProviderError(ErrorKind.PASSING, sentence, is_unsent=True)
         if isinstance(broken, (httpx2.RequestError, OSError)):
             return ProviderError(ErrorKind.PASSING, f"The connection broke: {_reason(broken)}.")
         return ProviderError(ErrorKind.REFUSED, f"The request could not be made: {_reason(broken)}.")
@@ -141,6 +142,7 @@ class SdkProvider(ABC):
             retry_after=failure.retry_after,
             raw=scrubbed(failure.raw, self._key),
             latency_ms=latency_ms,
+            is_unsent=failure.is_unsent,
         )
 
 

@@ -16,6 +16,7 @@ from apps.llm.models import Call, CallState, Endpoint, Exchange, ExchangeState, 
 from apps.llm.providers.protocol import ErrorKind, Provider, ProviderError
 from apps.llm.providers.registry import provider_for
 from apps.llm.replies import storable_text
+from apps.llm.retries import LONGEST_SECONDS, is_outage
 from apps.llm.services.asking import Asked, Asker, Question
 from apps.llm.services.consent import leave_problem
 from apps.llm.services.endpoints import target_of
@@ -82,6 +83,7 @@ class Claimer:
             return Claims()
         if endpoint.held_until is not None and endpoint.held_until > now:
             return Claims(next_at=next_due(self._endpoint_pk))
+        wanted = 1 if is_outage(endpoint.failed_in_a_row) else wanted
         runs = {run.pk: run for run in self._runs(now)[:RUNS_AT_ONCE]}
         questions = _in_turns([_due(run, wanted, now) for run in runs.values()])[:wanted]
         if not questions:
@@ -146,9 +148,11 @@ def _is_due(now: datetime) -> Q:
 
 
 def _due(run: Run, wanted: int, now: datetime) -> list[Question]:
+    """In the order of the run; while its endpoint is out of order, those first that were not tried lately."""
+    order = [F("not_before").asc(nulls_first=True)] if is_outage(run.endpoint.failed_in_a_row) else []
     rows = (
         Call.objects.filter(_is_due(now), run=run)
-        .order_by("position")
+        .order_by(*order, "position")
         .values_list(
             "pk",
             "run_id",
@@ -208,6 +212,10 @@ def _take(
         if isinstance(request := asked[question.call_id], Asked) and _is_running(runs, question)
     ]
     chosen, next_at = _affordable(runs, endpoint, wanted, now)
+    if chosen and is_outage(endpoint.failed_in_a_row):
+        # One request tries it. Nobody else does until that one is back, or a minute has passed.
+        chosen, next_at = chosen[:1], now + timedelta(seconds=LONGEST_SECONDS)
+        Endpoint.objects.filter(pk=endpoint.pk).update(held_until=next_at)
     claimed = _write(endpoint, chosen, provider, now)
     if next_at is None and len(claimed) < len(questions):
         next_at = now  # others were quicker, or a run was stopped: there may be more behind these

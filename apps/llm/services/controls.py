@@ -12,6 +12,7 @@ from apps.llm.models import Call, CallState, Pause, Run, RunState
 from apps.llm.services.consent import leave_problem
 from apps.llm.services.endpoints import key_is_set
 from apps.llm.services.run_setup import setup_problem
+from apps.llm.services.outages import forget_failures
 from apps.llm.services.run_states import finish_runs, lock_runs
 from apps.llm.services.settling import Group, settle
 from apps.studies.models import StudyStatus
@@ -26,6 +27,7 @@ class RunError(ValueError):
 @transaction.atomic
 def start_run(*, run: Run, by: User | None) -> Run:
     """Let a run that is ready ask. The caller triggers its endpoint. Raises RunError."""
+    forget_failures([run.endpoint_id])
     run = _locked(run, [RunState.READY], _("Only a run that is ready can be started."))
     _check_may_ask(run)
     run.started_at = timezone.now()
@@ -41,9 +43,15 @@ def pause_run(*, run: Run, by: User | None) -> Run:
 
 @transaction.atomic
 def resume_run(*, run: Run, by: User | None) -> Run:
-    """Let a paused run go on. The caller triggers its endpoint. Raises RunError."""
+    """Let a paused run go on, its waiting calls with all their attempts. The caller triggers its endpoint.
+
+    Raises RunError. Whatever made it pause is taken to be mended: nothing that failed before counts any more.
+    """
+    forget_failures([run.endpoint_id])
     run = _locked(run, [RunState.PAUSED], _("Only a run that is paused can be resumed."))
     _check_may_ask(run)
+    waiting = Call.objects.filter(run=run, state=CallState.PENDING)
+    waiting.update(attempts=0, not_before=None, updated_at=timezone.now())
     run = _moved(run, RunState.RUNNING, "resume", by)
     finish_runs([run.pk])
     run.refresh_from_db()

@@ -84,15 +84,15 @@ class Purse:
 def purse_of(run: Run, endpoint: Endpoint) -> Purse:
     """What was not spent yet and is not set aside for requests whose cost is not known (yet). At most one query.
 
-    Those are in flight, were lost on their way, or were answered without saying how many tokens they took: each counts
-    as its estimate, since it may be billed.
+    Those are in flight, were lost on their way, had no answer in time, or were answered without saying how many tokens
+    they took: each counts as its estimate, since it may be billed.
     """
     if run.budget is None:
         return Purse(endpoint)
     if endpoint.price_input is None or endpoint.price_output is None:
         problem = _("The prices of the endpoint are not known, so no budget can be kept to.")
         return Purse(endpoint, Decimal(0), problem=problem)
-    unknown = Q(cost=None) & ~Q(state=ExchangeState.FAILED)
+    unknown = Q(cost=None) & (~Q(state=ExchangeState.FAILED) | Q(may_be_billed=True))
     sums = (
         Exchange.objects.filter(call__run=run)
         .order_by()

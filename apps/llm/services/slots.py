@@ -1,5 +1,6 @@
 """Slots: how many requests a worker may have in flight at an endpoint. Rows, so that all workers share one limit."""
 
+import math
 from collections.abc import Collection
 from datetime import timedelta
 
@@ -9,6 +10,15 @@ from django.db.models import Sum
 from django.utils import timezone
 
 from apps.llm.models import Call, CallState, Endpoint, Run, SlotLease
+
+# Slots of one worker at most, and workers that share one endpoint, however many slots it has: some are left for others.
+CAPACITY = 32
+MOST_WORKERS = 4
+
+
+def workers_of_use(max_concurrent: int, busy: int = 0) -> int:
+    """How many workers more than those that are `busy` an endpoint of so many slots needs."""
+    return max(0, min(MOST_WORKERS, math.ceil(max_concurrent / CAPACITY)) - busy)
 
 
 def lease_time() -> timedelta:

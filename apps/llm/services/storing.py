@@ -16,11 +16,19 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from apps.llm.models import Call, CallAnswer, CallState, Endpoint, Exchange, ExchangeState, Run, RunState
+from apps.llm.models import Call, CallAnswer, CallState, Endpoint, Exchange, ExchangeState, Pause, Run, RunState
 from apps.llm.providers.protocol import ErrorKind, ProviderError
 from apps.llm.replies import storable_text
 from apps.llm.retries import MAX_ATTEMPTS, Fate, asked_for, delay_seconds, fate_of
 from apps.llm.services.claiming import PAUSES, Claimed
+from apps.llm.services.outages import (
+    Outage,
+    endpoints_alive,
+    forget_failures,
+    is_passing,
+    lock_silent,
+    note_failures,
+)
 from apps.llm.services.reading import Outcome, ReadAnswer, ReadOutcome, read_outcomes
 from apps.llm.services.row_updates import update_rows
 from apps.llm.services.run_states import finish_runs, lock_runs, open_state, pause, pause_if_failing
@@ -49,6 +57,7 @@ EXCHANGE_COLUMNS = (
     "raw",
     "http_status",
     "problem",
+    "may_be_billed",
     "finish_reason",
     "latency_ms",
     "input_tokens",
@@ -91,7 +100,9 @@ def store(outcomes: Sequence[Outcome]) -> Stored:
     stored = Stored(is_held=_hold_endpoints(outcomes))
     read = read_outcomes(outcomes)
     with transaction.atomic():
-        _store(read, stored)
+        recovered = _store(read, stored)
+    if recovered:
+        forget_failures(recovered)
     return stored
 
 
@@ -112,18 +123,23 @@ def _hold_endpoints(outcomes: Sequence[Outcome]) -> bool:
     return bool(until)
 
 
-def _store(read: Sequence[ReadOutcome], stored: Stored) -> None:
+def _store(read: Sequence[ReadOutcome], stored: Stored) -> set[int]:
+    """The endpoints that had failed lately, and now answered."""
     now = timezone.now()
+    silent = lock_silent([one.outcome for one in read])
     runs = lock_runs(one.outcome.claimed.question.run_id for one in read)
     held, late = _held_and_late(read)
+    outages = note_failures(silent, [one.outcome for one in held], now)
+    stored.is_held |= bool(outages)
     _write_exchanges(held, late, runs, now)
-    _pause_for(held, runs)
+    _pause_for(held, runs, outages)
     open_scales = _write_answers(held)
     endings = {}
     for one in held:
         claimed = one.outcome.claimed
         run = runs[claimed.question.run_id]
-        endings[claimed.call_id] = _ending(one, run, open_scales[claimed.call_id], now)
+        outage = outages.get(claimed.endpoint_id)
+        endings[claimed.call_id] = _ending(one, run, open_scales[claimed.call_id], outage, now)
     _write_calls(held, endings, now)
     news = [one for one in held if one.answers or endings[one.outcome.claimed.call_id].is_final]
     refused = settle(runs, [Group.of(one.outcome.claimed.question) for one in news])
@@ -131,6 +147,8 @@ def _store(read: Sequence[ReadOutcome], stored: Stored) -> None:
     _look_at_runs(held, endings, runs)
     stored.standing = {pk for pk, run in runs.items() if run.state != RunState.RUNNING}
     stored.is_waiting = any(ending.state == CallState.PENDING for ending in endings.values())
+    alive = endpoints_alive(one.outcome for one in read)
+    return {run.endpoint_id for run in runs.values() if run.endpoint.failed_in_a_row} & alive
 
 
 def _held_and_late(read: Sequence[ReadOutcome]) -> tuple[list[ReadOutcome], list[ReadOutcome]]:
@@ -179,13 +197,18 @@ def _exchange_row(one: ReadOutcome, runs: Mapping[int, Run], now: datetime) -> d
         "http_status": result.http_status,
         "latency_ms": max(0, int(result.latency_ms)),
         "reply": "",
+        "may_be_billed": False,
         "finish_reason": "",
         "input_tokens": None,
         "output_tokens": None,
         "cost": None,
     }
     if isinstance(result, ProviderError):
-        return row | {"state": ExchangeState.FAILED, "problem": _said(result)}
+        return row | {
+            "state": ExchangeState.FAILED,
+            "problem": _said(result),
+            "may_be_billed": result.may_be_billed,
+        }
     tokens = _count(result.input_tokens), _count(result.output_tokens)
     return row | {
         "state": ExchangeState.ANSWERED,
@@ -262,10 +285,10 @@ def _answer_row(call_id: int, read: ReadAnswer) -> CallAnswer:
 # --- Calls ----------------------------------------------------------------------------------------------------------
 
 
-def _ending(one: ReadOutcome, run: Run, open_scales: set[int], now: datetime) -> _Ending:
+def _ending(one: ReadOutcome, run: Run, open_scales: set[int], outage: Outage | None, now: datetime) -> _Ending:
     claimed = one.outcome.claimed
     if isinstance(one.outcome.result, ProviderError):
-        return _after_error(claimed, one.outcome.result, run, now)
+        return _after_error(claimed, one.outcome.result, run, outage, now)
     if not open_scales:
         return _Ending(CallState.DONE, claimed.attempts, claimed.question.is_repair)
     if claimed.question.is_repair:
@@ -273,8 +296,11 @@ def _ending(one: ReadOutcome, run: Run, open_scales: set[int], now: datetime) ->
     return _Ending(open_state(run), 0, is_repair=True, problem=one.problem)
 
 
-def _after_error(claimed: Claimed, error: ProviderError, run: Run, now: datetime) -> _Ending:
+def _after_error(claimed: Claimed, error: ProviderError, run: Run, outage: Outage | None, now: datetime) -> _Ending:
     is_repair, message = claimed.question.is_repair, _said(error)
+    if outage is not None and error.kind is ErrorKind.PASSING:
+        # Everybody's fault: the attempt does not count against the call, which is tried after those that were not.
+        return _Ending(open_state(run), claimed.attempts - 1, is_repair, outage.until, message)
     match fate_of(error.kind, claimed.attempts):
         case Fate.PAUSE:
             return _Ending(open_state(run), claimed.attempts - 1, is_repair, problem=message)
@@ -329,11 +355,16 @@ def _write_refused(held: Sequence[ReadOutcome], refused: Mapping[Group, str], no
 # --- Runs -----------------------------------------------------------------------------------------------------------
 
 
-def _pause_for(held: Sequence[ReadOutcome], runs: Mapping[int, Run]) -> None:
+def _pause_for(held: Sequence[ReadOutcome], runs: Mapping[int, Run], outages: Mapping[int, Outage]) -> None:
     for one in held:
-        error = one.outcome.result
-        if isinstance(error, ProviderError) and (why := PAUSES.get(error.kind)):
-            pause(runs[one.outcome.claimed.question.run_id], why, _said(error))
+        error, claimed = one.outcome.result, one.outcome.claimed
+        if not isinstance(error, ProviderError):
+            continue
+        why = PAUSES.get(error.kind)
+        if is_passing(one.outcome) and claimed.endpoint_id in outages and outages[claimed.endpoint_id].is_given_up:
+            why = Pause.FAILING
+        if why:
+            pause(runs[claimed.question.run_id], why, _said(error))
 
 
 def _look_at_runs(held: Sequence[ReadOutcome], endings: Mapping[int, _Ending], runs: Mapping[int, Run]) -> None:

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection, transaction
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Count, Exists, OuterRef, Q, Sum
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -26,6 +26,7 @@ from apps.llm.retries import MAX_ATTEMPTS
 from apps.llm.services.row_updates import update_rows
 from apps.llm.services.run_states import finish_runs, lock_runs, open_state
 from apps.llm.services.settling import Group, settle
+from apps.llm.services.slots import workers_of_use
 
 logger = logging.getLogger(__name__)
 
@@ -39,7 +40,7 @@ _FACTS = ("pk", "run_id", "item_id", "framework_id", "dimension_id", "claim_id",
 
 
 def sweep() -> list[int]:
-    """Free what has lapsed; the endpoints that have calls to be taken up and no worker.
+    """Free what has lapsed; the endpoints that have calls to be taken up and too few workers, once for each that lacks.
 
     Does nothing while the database is locked: whoever holds the lock may be about to store the very answers that seem
     lost.
@@ -107,7 +108,10 @@ def _finish() -> None:
 
 
 def _to_trigger() -> list[int]:
-    """Endpoints with calls that are due, without a worker, and whose runs nobody has worked on lately."""
+    """Endpoints with calls that are due and slots that nobody has, once for each worker that is of use there.
+
+    One without any worker is left alone for a while after its runs were worked on: the next message is on its way.
+    """
     now = timezone.now()
     quiet = min(QUIET_SECONDS, float(settings.LLM_LEASE_SECONDS))
     due = Call.objects.filter(
@@ -116,10 +120,14 @@ def _to_trigger() -> list[int]:
     endpoints = Endpoint.objects.filter(Q(held_until=None) | Q(held_until__lte=now), runs__state=RunState.RUNNING)
     found = []
     for endpoint in endpoints.distinct().order_by("pk"):
-        busy = SlotLease.objects.filter(endpoint=endpoint, until__gte=now).exists()
+        leases = SlotLease.objects.filter(endpoint=endpoint, until__gte=now)
+        busy = leases.aggregate(workers=Count("pk"), slots=Sum("slots"))
+        lacking = workers_of_use(endpoint.max_concurrent, busy["workers"])
+        if not lacking or (busy["slots"] or 0) >= endpoint.max_concurrent:
+            continue
         lately = Run.objects.filter(
             endpoint=endpoint, state=RunState.RUNNING, alive_at__gt=now - timedelta(seconds=quiet)
         )
-        if not busy and not lately.exists() and due.filter(run__endpoint=endpoint).exists():
-            found.append(endpoint.pk)
+        if (busy["workers"] or not lately.exists()) and due.filter(run__endpoint=endpoint).exists():
+            found += [endpoint.pk] * lacking
     return found

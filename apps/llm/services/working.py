@@ -22,12 +22,11 @@ from apps.llm.models import Endpoint, Run, RunState
 from apps.llm.providers.protocol import ErrorKind, ProviderError
 from apps.llm.services.claiming import Claimed, Claimer, give_back, next_due
 from apps.llm.services.reading import Outcome, failed_inside
-from apps.llm.services.slots import borrow_slots, give_back_slots, lease_time, renew
+from apps.llm.services.slots import CAPACITY, borrow_slots, give_back_slots, lease_time, renew
 from apps.llm.services.storing import Stored, store
 
 logger = logging.getLogger(__name__)
 
-CAPACITY = 32
 STRETCH_SECONDS = 20.0
 RENEW_SECONDS = 5.0
 # A worker that finds nothing to take up looks again after so long, while others of its calls are on their way.

@@ -90,4 +90,4 @@ def answer_once(run: Run, *replies: Reply, wanted: int = 100) -> list[Outcome]:
 def at_once_due(run: Run) -> None:
     """Nothing waits any more: as if the time had passed."""
     run.calls.update(not_before=None)
-    type(run.endpoint).objects.filter(pk=run.endpoint_id).update(held_until=None)
+    type(run.endpoint).objects.filter(pk=run.endpoint_id).update(held_until=None, failed_in_a_row=0)

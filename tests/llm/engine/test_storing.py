@@ -11,6 +11,7 @@ from django.utils import timezone
 from apps.annotation.models import Draw, Rating, RatingEvent
 from apps.llm.models import Call, CallAnswer, CallState, Exchange, ExchangeState, Pause, RunState
 from apps.llm.providers.protocol import ErrorKind
+from apps.llm.services.limits import purse_of
 from apps.llm.services.storing import store
 from apps.llm.services.sweeping import sweep
 from apps.llm.templates import Use
@@ -290,3 +291,29 @@ def test_queries_do_not_grow_with_the_batch(rosa, framework, provider, use):
         counts
     )
     assert Rating.objects.count() >= 22
+
+
+# --- What may be billed ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("failure", "may_be_billed"),
+    [
+        (error(ErrorKind.PASSING, "No answer within 120 seconds."), True),
+        (error(ErrorKind.PASSING, "The server's answer is not JSON.", http_status=200), True),
+        (error(ErrorKind.PASSING, "The gateway waited too long.", http_status=504), True),
+        (error(ErrorKind.PASSING, "Overloaded.", http_status=503), False),
+        (error(ErrorKind.PASSING, "The server could not be reached.", is_unsent=True), False),
+        (error(ErrorKind.REFUSED, "No.", http_status=400), False),
+    ],
+    ids=["no answer", "an answer nobody can read", "504", "503", "no connection", "400"],
+)
+def test_a_request_that_the_model_may_have_answered_counts_as_its_estimate(run, failure, may_be_billed):
+    run.endpoint.price_input = run.endpoint.price_output = Decimal(1000)
+    run.budget = Decimal(100)
+    before = purse_of(run, run.endpoint).left
+    answer_once(run, failure, wanted=1)
+    sent = Exchange.objects.get()
+    assert (sent.may_be_billed, sent.cost) == (may_be_billed, None)
+    aside = Decimal(sent.estimated_tokens) / 1000 if may_be_billed else 0
+    assert purse_of(run, run.endpoint).left == before - aside

@@ -125,3 +125,18 @@ def test_a_locked_database_is_judged_by_nobody(run, monkeypatch):
     monkeypatch.setattr(sweeping, "waiting_at_most", locked)
     assert sweep() == []
     assert set(run.calls.values_list("state", flat=True)) == {CallState.RUNNING}
+
+
+def test_a_worker_that_is_gone_is_replaced_while_others_work(run):
+    Endpoint.objects.update(max_concurrent=80)
+    assert sweep() == [run.endpoint_id] * 3
+    borrow_slots(run.endpoint_id, "a", 32)
+    type(run).objects.update(alive_at=timezone.now())
+    assert sweep() == [run.endpoint_id] * 2
+    borrow_slots(run.endpoint_id, "b", 32)
+    borrow_slots(run.endpoint_id, "c", 32)
+    assert sweep() == []
+    SlotLease.objects.filter(holder="b").update(until=timezone.now() - timedelta(seconds=1))
+    assert sweep() == [run.endpoint_id]
+    run.calls.update(state=CallState.RUNNING, lease_until=timezone.now() + timedelta(minutes=1))
+    assert sweep() == []

@@ -8,7 +8,8 @@ from kombu.exceptions import OperationalError
 from apps.llm import tasks
 from apps.llm.models import Exchange, RunState
 from apps.llm.services.controls import start_run
-from apps.llm.tasks import MOST_WORKERS, sweep_calls, trigger_endpoint, work_at_endpoint
+from apps.llm.services.slots import MOST_WORKERS
+from apps.llm.tasks import sweep_calls, trigger_endpoint, work_at_endpoint
 from tests.llm.engine.stubs import answer
 from tests.llm.worlds import make_endpoint, make_run
 
