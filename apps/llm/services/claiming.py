@@ -10,7 +10,6 @@ from django.db import transaction
 from django.db.models import Exists, F, Max, Min, OuterRef, Q, Value
 from django.db.models.functions import Coalesce
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 from apps.llm.models import Call, CallState, Endpoint, Exchange, ExchangeState, Pause, Run, RunState
 from apps.llm.providers.protocol import ErrorKind, Provider, ProviderError
@@ -18,14 +17,13 @@ from apps.llm.providers.registry import provider_for
 from apps.llm.replies import storable_text
 from apps.llm.retries import LONGEST_SECONDS, is_outage
 from apps.llm.services.asking import Asked, Asker, Question
-from apps.llm.services.consent import leave_problem
 from apps.llm.services.endpoints import target_of
 from apps.llm.services.limits import allowance_of, purse_of
+from apps.llm.services.permission import pause_unless_allowed
 from apps.llm.services.row_updates import update_rows
 from apps.llm.services.run_states import finish_runs, lock_runs, open_state, pause
 from apps.llm.services.settling import Group, settle
 from apps.llm.services.slots import lease_time
-from apps.studies.models import StudyStatus
 
 # Runs of one endpoint that take part in one claim; those that waited longest come first.
 RUNS_AT_ONCE = 8
@@ -202,8 +200,7 @@ def _take(
     if endpoint.held_until is not None and endpoint.held_until > now:
         return Claims(next_at=endpoint.held_until)
     runs = lock_runs(question.run_id for question in questions)
-    for run in runs.values():
-        _pause_unless_allowed(run, endpoint)
+    pause_unless_allowed(runs.values(), endpoint)
     open_calls = _still_open([question for question in questions if _is_running(runs, question)])
     _fail_unaskable(runs, [(question, asked[question.call_id]) for question in open_calls], now)
     wanted = [
@@ -224,13 +221,6 @@ def _take(
 
 def _is_running(runs: Mapping[int, Run], question: Question) -> bool:
     return runs[question.run_id].state == RunState.RUNNING
-
-
-def _pause_unless_allowed(run: Run, endpoint: Endpoint) -> None:
-    if run.study.status == StudyStatus.DRAFT:
-        pause(run, Pause.SETUP, _("The study is a draft again."))
-    elif problem := leave_problem(study=run.study, endpoint=endpoint):
-        pause(run, Pause.SETUP, problem)
 
 
 def _locked_calls(call_ids: Any, state: CallState) -> Any:

@@ -1,7 +1,7 @@
 """What came back for a call, read: answers with the places of their quotes. Nothing is stored here."""
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -58,8 +58,11 @@ def failed_inside(outcome: Outcome) -> Outcome:
     return Outcome(outcome.claimed, error, outcome.sent_at)
 
 
-def read_outcomes(outcomes: Sequence[Outcome]) -> list[ReadOutcome]:
-    """Every outcome read, in one query for the turns that quotes are looked for in. One that cannot be read fails."""
+def read_outcomes(outcomes: Sequence[Outcome], meanwhile: Callable[[], None] = lambda: None) -> list[ReadOutcome]:
+    """Every outcome read, in one query for the turns that quotes are looked for in. One that cannot be read fails.
+
+    meanwhile: done again and again between them, since many quotes in long conversations take their time.
+    """
     parsed: list[tuple[Outcome, ParsedReply | None]] = []
     for outcome in outcomes:
         try:
@@ -72,7 +75,7 @@ def read_outcomes(outcomes: Sequence[Outcome]) -> list[ReadOutcome]:
         for outcome, reply in parsed
         if reply is not None and any(answer.evidence for answer in reply.answers)
     )
-    return [_read(outcome, reply, matchers) for outcome, reply in parsed]
+    return [_read(outcome, reply, matchers, meanwhile) for outcome, reply in parsed]
 
 
 def _parsed(outcome: Outcome) -> ParsedReply | None:
@@ -81,23 +84,35 @@ def _parsed(outcome: Outcome) -> ParsedReply | None:
     return outcome.claimed.asked.parse(outcome.result.text)
 
 
-def _read(outcome: Outcome, reply: ParsedReply | None, matchers: Mapping[int, EvidenceMatcher]) -> ReadOutcome:
+def _read(
+    outcome: Outcome,
+    reply: ParsedReply | None,
+    matchers: Mapping[int, EvidenceMatcher],
+    meanwhile: Callable[[], None],
+) -> ReadOutcome:
     if reply is None:
         return ReadOutcome(outcome)
+    quotes = list(dict.fromkeys(text for answer in reply.answers for text in answer.evidence))
+    found: dict[str, dict[str, Any]] = {}
     matcher = matchers.get(outcome.claimed.question.conversation_id)
-    try:
-        answers = tuple(
-            ReadAnswer(
-                outcome.claimed.asked.dimensions[answer.slug],
-                answer,
-                [_quote(matcher.match(text)) for text in answer.evidence] if matcher else [],
-                _notes(reply) if number == 0 else (),
-            )
-            for number, answer in enumerate(reply.answers)
+    for text in quotes:
+        meanwhile()
+        if matcher is None:
+            continue
+        try:
+            found[text] = _quote(matcher.match(text))
+        except Exception:  # as above
+            logger.exception("The quotes of request %s could not be looked for", outcome.claimed.exchange_id)
+            return ReadOutcome(failed_inside(outcome))
+    answers = tuple(
+        ReadAnswer(
+            outcome.claimed.asked.dimensions[answer.slug],
+            answer,
+            [found[text] for text in answer.evidence if text in found],
+            _notes(reply) if number == 0 else (),
         )
-    except Exception:  # as above
-        logger.exception("The quotes of request %s could not be looked for", outcome.claimed.exchange_id)
-        return ReadOutcome(failed_inside(outcome))
+        for number, answer in enumerate(reply.answers)
+    )
     return ReadOutcome(outcome, answers, _problem(outcome, reply))
 
 

@@ -6,7 +6,7 @@ exchange and changes nothing else; what was stored before is not stored again.
 
 import random
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -91,14 +91,15 @@ class _Ending:
         return self.state not in (CallState.PENDING, CallState.RUNNING)
 
 
-def store(outcomes: Sequence[Outcome]) -> Stored:
+def store(outcomes: Sequence[Outcome], meanwhile: Callable[[], None] = lambda: None) -> Stored:
     """Store what came back for claimed calls: all of it, or nothing where the database fails.
 
     Safe to call again with the same outcomes. Queries do not grow with their number. An answer that may not be
-    recorded makes its call invalid; the others are stored.
+    recorded makes its call invalid; the others are stored. meanwhile: done now and then while the answers are read,
+    before the transaction begins.
     """
     stored = Stored(is_held=_hold_endpoints(outcomes))
-    read = read_outcomes(outcomes)
+    read = read_outcomes(outcomes, meanwhile)
     with transaction.atomic():
         recovered = _store(read, stored)
     if recovered:

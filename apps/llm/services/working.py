@@ -1,26 +1,30 @@
 """A stretch of work at one endpoint: calls are claimed, sent by threads, and what comes back is stored.
 
 One thread does everything with the database; as many others as there are slots do nothing but send and wait. A few
-calls are claimed ahead, so that a slot that falls free never waits for the database.
+calls are claimed ahead, so that a slot that falls free never waits for the database. So that they do not outlive a
+pause, the first thread looks every second whether their runs may still send, and the others begin nothing while it has
+not looked for a few seconds.
 """
 
 import logging
 import time
 import uuid
 from collections.abc import Callable, Collection, Iterable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from datetime import datetime
 from queue import Empty, SimpleQueue
+from threading import Lock
 from typing import TypeVar
 
 from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from apps.llm.models import Endpoint, Run, RunState
+from apps.llm.models import Endpoint
 from apps.llm.providers.protocol import ErrorKind, ProviderError
 from apps.llm.services.claiming import Claimed, Claimer, give_back, next_due
+from apps.llm.services.permission import may_go_on
 from apps.llm.services.reading import Outcome, failed_inside
 from apps.llm.services.slots import CAPACITY, borrow_slots, give_back_slots, lease_time, renew
 from apps.llm.services.storing import Stored, store
@@ -32,6 +36,9 @@ RENEW_SECONDS = 5.0
 # A worker that finds nothing to take up looks again after so long, while others of its calls are on their way.
 LOOK_SECONDS = 1.0
 SHORTEST_WAIT = 0.02
+# Whether runs may still send is asked this often, and nothing is sent while that was not known for so long.
+CHECK_SECONDS = 1.0
+STALE_SECONDS = 5.0
 # Storing three answers together takes little longer than storing one.
 GATHER_SECONDS = 0.06
 # What was answered is paid for: a database that is locked or restarts is waited for, long beyond a lease.
@@ -67,9 +74,23 @@ class _Held:
     """A call that is this worker's: waiting for a thread, or in flight since `began` (of the monotonic clock)."""
 
     claimed: Claimed
-    future: "Future[None] | None" = None
     began: float | None = None
     sent_at: datetime | None = None
+    is_taken_back: bool = False
+    _lock: Lock = field(default_factory=Lock)
+
+    def begin(self) -> bool:
+        """It is about to be sent; False where it was taken back before."""
+        with self._lock:
+            if not self.is_taken_back:
+                self.sent_at, self.began = timezone.now(), time.monotonic()
+            return not self.is_taken_back
+
+    def take_back(self) -> bool:
+        """No thread will send it any more; False where one has begun to."""
+        with self._lock:
+            self.is_taken_back = self.began is None
+            return self.is_taken_back
 
 
 class _Stretch:
@@ -83,6 +104,7 @@ class _Stretch:
         self._ends_at = time.monotonic() + seconds
         self._renew_every = min(RENEW_SECONDS, lease_time().total_seconds() / 5)
         self._renew_at = time.monotonic() + self._renew_every
+        self._check_at = self._checked_at = time.monotonic()
         self._look_at = 0.0
         self._overdue_after = _overdue_after(endpoint_pk)
         self._is_over = False
@@ -106,9 +128,8 @@ class _Stretch:
         return due is not None and (due - timezone.now()).total_seconds() <= LOOK_SECONDS
 
     def _step(self, threads: ThreadPoolExecutor) -> None:
+        self._keep()
         now = time.monotonic()
-        if now >= self._renew_at:
-            self._renew()
         if not self._is_over and now >= self._ends_at:
             self._stop()
         if not self._is_over and now >= self._look_at and self._has_room():
@@ -143,7 +164,7 @@ class _Stretch:
             return
         for claimed in claims.claimed:
             held = self._held[claimed.exchange_id] = _Held(claimed)
-            held.future = threads.submit(self._send, held)
+            threads.submit(self._send, held)
         if len(claims.claimed) >= wanted:
             self._look_at = 0.0
             return
@@ -155,19 +176,22 @@ class _Stretch:
     # --- Sending: the only part in other threads, without the database ------------------------------------------------
 
     def _send(self, held: _Held) -> None:
-        claimed = held.claimed
-        held.sent_at, held.began = timezone.now(), time.monotonic()
+        while time.monotonic() - self._checked_at > STALE_SECONDS and not held.is_taken_back:
+            time.sleep(SHORTEST_WAIT)
+        if not held.begin():
+            return
+        claimed, sent_at = held.claimed, held.sent_at or timezone.now()
         try:
             completion = claimed.provider.complete(
                 claimed.asked.messages, claimed.asked.schema, claimed.asked.parameters
             )
-            outcome = Outcome(claimed, completion, held.sent_at)
+            outcome = Outcome(claimed, completion, sent_at)
         except ProviderError as error:
-            outcome = Outcome(claimed, error, held.sent_at)
+            outcome = Outcome(claimed, error, sent_at)
         except Exception as error:
             # Without the traceback: the frames of a client hold the key.
             logger.error("Request %s broke: %s", claimed.exchange_id, type(error).__name__)
-            outcome = failed_inside(Outcome(claimed, ProviderError(ErrorKind.REFUSED, ""), held.sent_at))
+            outcome = failed_inside(Outcome(claimed, ProviderError(ErrorKind.REFUSED, ""), sent_at))
         self._back.put(outcome)
 
     # --- Storing ----------------------------------------------------------------------------------------------------
@@ -175,7 +199,7 @@ class _Stretch:
     def _wait_seconds(self) -> float:
         """Until something is to be done, whatever comes back."""
         now = time.monotonic()
-        times = [self._renew_at, now + LOOK_SECONDS]
+        times = [self._renew_at, self._check_at, now + LOOK_SECONDS]
         if not self._is_over:
             times.append(self._ends_at)
             if self._has_room():
@@ -232,7 +256,7 @@ class _Stretch:
 
     def _stored(self, outcomes: Sequence[Outcome]) -> Stored:
         try:
-            return self._patiently(lambda: store(outcomes))
+            return self._patiently(lambda: store(outcomes, self._keep))
         except PASSING_ERRORS:
             raise
         except Exception:
@@ -264,7 +288,25 @@ class _Stretch:
         self._is_over = True
         self._give_back(self._unsent())
 
-    # --- Leases -----------------------------------------------------------------------------------------------------
+    # --- Leases, and whether runs may go on ---------------------------------------------------------------------------
+
+    def _keep(self) -> None:
+        """What is to be done in time, however long storing takes. Not within a transaction."""
+        now = time.monotonic()
+        if now >= self._renew_at:
+            self._renew()
+        if now >= self._check_at:
+            self._check()
+
+    def _check(self) -> None:
+        """Take back what is not on its way yet of runs that were stopped, or whose text may not be sent any more."""
+        began = time.monotonic()
+        run_ids = {held.claimed.question.run_id for held in self._held.values() if held.began is None}
+        if run_ids:
+            standing = run_ids - self._patiently(lambda: may_go_on(self._endpoint_pk, run_ids))
+            self._give_back(self._unsent(standing))
+        self._checked_at = began
+        self._check_at = began + CHECK_SECONDS
 
     def _renew(self) -> None:
         run_ids = {held.claimed.question.run_id for held in self._held.values()}
@@ -274,18 +316,13 @@ class _Stretch:
             # Somebody else may have the slots by now: what is on its way is stored, and nothing more is sent.
             logger.warning("The slots of %s were given away", self._holder)
             self._stop()
-        elif run_ids:
-            running = self._patiently(lambda: _running(run_ids))
-            self._give_back(self._unsent(run_ids - running))
 
     def _unsent(self, of_runs: Collection[int] | None = None) -> list[_Held]:
         """Held calls that no thread has begun, and that none will begin any more."""
         return [
             held
             for held in self._held.values()
-            if (of_runs is None or held.claimed.question.run_id in of_runs)
-            and held.future is not None
-            and held.future.cancel()
+            if (of_runs is None or held.claimed.question.run_id in of_runs) and held.take_back()
         ]
 
     def _give_back(self, unsent: Iterable[_Held]) -> None:
@@ -327,10 +364,6 @@ def _quietly(act: Callable[[], object]) -> None:
 def _let_go_of_connection() -> None:
     if not connection.in_atomic_block:
         connection.close()
-
-
-def _running(run_ids: Collection[int]) -> set[int]:
-    return set(Run.objects.filter(pk__in=run_ids, state=RunState.RUNNING).values_list("pk", flat=True))
 
 
 def _overdue_after(endpoint_pk: int) -> float:

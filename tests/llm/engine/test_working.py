@@ -1,5 +1,6 @@
 """A worker at an endpoint, with threads and the fake server: nothing lost, nothing twice, never more than allowed."""
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from threading import Event
@@ -9,16 +10,32 @@ from django.db import OperationalError, connection
 from django.utils import timezone
 
 from apps.annotation.models import Rating, RatingEvent
+from apps.llm.evidence import EvidenceMatcher
 from apps.llm.fake_server import FakeReply, FakeScript, FakeServer
-from apps.llm.models import Call, CallState, Endpoint, Exchange, ExchangeState, Pause, Run, RunState, SlotLease
+from apps.llm.models import (
+    Call,
+    CallState,
+    Endpoint,
+    Exchange,
+    ExchangeState,
+    Pause,
+    Run,
+    RunState,
+    SlotLease,
+    TextConsent,
+)
 from apps.llm.services import working
 from apps.llm.services.claiming import Claimer
+from apps.llm.services.consent import give_consent
+from apps.llm.services.controls import pause_run
+from apps.llm.services.permission import may_go_on
 from apps.llm.services.slots import borrow_slots
 from apps.llm.services.storing import store
 from apps.llm.services.sweeping import sweep
 from apps.llm.services.working import work
+from apps.studies.services.settings import change_settings
 from tests.conftest import make_dataset, make_study
-from tests.llm.engine.stubs import answer, outcomes
+from tests.llm.engine.stubs import StubProvider, answer, outcomes
 from tests.llm.worlds import make_endpoint, make_run
 from tests.simultaneous import at_once
 
@@ -139,10 +156,10 @@ def test_an_answer_that_cannot_be_stored_fails_alone(grief, provider, monkeypatc
     run = make_run(grief, make_endpoint(), state=RunState.RUNNING)
     poison = run.calls.first().pk
 
-    def stored(found):
+    def stored(found, *meanwhile):
         if any(one.claimed.call_id == poison and not isinstance(one.result, Exception) for one in found):
             raise RuntimeError("a fault of ours")
-        return store(found)
+        return store(found, *meanwhile)
 
     monkeypatch.setattr(working, "store", stored)
     assert work(run.endpoint_id) is False
@@ -191,6 +208,98 @@ def test_a_database_that_is_away_for_a_moment_loses_nothing(grief, provider, mon
     work(run.endpoint_id)
     everything_is_there_once(run)
     assert len(provider.sent) == 6
+
+
+# --- What stops a run that is under way -----------------------------------------------------------------------------
+
+
+def is_paused(run, rosa):
+    pause_run(run=run, by=rosa)
+
+
+def is_kept_on_this_machine(run, rosa):
+    change_settings(study=run.study, by=rosa, local_only=True)
+
+
+def loses_its_leave(run, rosa):
+    TextConsent.objects.all().delete()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("happens", "why"),
+    [(is_paused, Pause.HAND), (is_kept_on_this_machine, Pause.SETUP), (loses_its_leave, Pause.SETUP)],
+)
+def test_what_was_claimed_ahead_is_not_sent_when_its_run_may_not_go_on(
+    grief, rosa, provider, monkeypatch, happens, why
+):
+    """The first request is on its way when it happens, and is answered after the worker has looked."""
+    run = make_run(grief, make_endpoint(max_concurrent=1, url="https://api.example.org/v1"), state=RunState.RUNNING)
+    give_consent(study=grief, endpoint=run.endpoint, by=rosa)
+    is_sent, has_looked = Event(), Event()
+
+    def reply(sent):
+        is_sent.set()
+        assert has_looked.wait(10)
+        return SCORE_3
+
+    def look(endpoint_pk, run_ids):
+        assert is_sent.wait(10)
+        happens(run, rosa)
+        found = may_go_on(endpoint_pk, run_ids)
+        has_looked.set()
+        return found
+
+    provider.by = reply
+    monkeypatch.setattr(working, "CHECK_SECONDS", 0.0)
+    monkeypatch.setattr(working, "may_go_on", look)
+    # What is held is given back before another request begins, since the first is still on its way.
+    assert work(run.endpoint_id) is False
+    run.refresh_from_db()
+    assert (run.state, run.pause) == (RunState.PAUSED, why)
+    assert len(provider.sent) == Exchange.objects.count() == Rating.objects.count() == 1
+    assert sorted(run.calls.values_list("state", "attempts")) == [("done", 1)] + [("pending", 0)] * 5
+
+
+@pytest.mark.django_db
+def test_nothing_is_sent_while_nobody_can_see_whether_it_may_be(grief, provider, monkeypatch):
+    run = make_run(grief, make_endpoint(), state=RunState.RUNNING)
+    monkeypatch.setattr(working, "STALE_SECONDS", -1.0)
+    assert work(run.endpoint_id, seconds=0.2) is True
+    assert provider.sent == []
+    assert set(run.calls.values_list("state", "attempts")) == {("pending", 0)}
+    assert not Exchange.objects.exists()
+
+
+@pytest.mark.django_db
+def test_runs_of_many_studies_are_looked_at_in_two_queries(grief, strangers, rosa, django_assert_num_queries):
+    endpoint = make_endpoint(url="https://api.example.org/v1")
+    runs = [make_run(study, endpoint, name=study.slug, state=RunState.RUNNING) for study in (grief, strangers)]
+    for study in (grief, strangers):
+        give_consent(study=study, endpoint=endpoint, by=rosa)
+    with django_assert_num_queries(2):
+        assert may_go_on(endpoint.pk, [run.pk for run in runs]) == {run.pk for run in runs}
+
+
+@pytest.mark.django_db
+def test_leases_are_renewed_while_quotes_are_looked_for(grief, monkeypatch, settings):
+    """Each quote takes a good part of a lease."""
+    settings.LLM_LEASE_SECONDS = 1
+    n_lapsed = []
+    usual = EvidenceMatcher.match
+
+    def slow(self, quote):
+        time.sleep(0.3)
+        n_lapsed.append(Call.objects.filter(state=CallState.RUNNING, lease_until__lt=timezone.now()).count())
+        return usual(self, quote)
+
+    monkeypatch.setattr(EvidenceMatcher, "match", slow)
+    provider = StubProvider(answer("3", evidence=["one", "two"]))
+    monkeypatch.setattr("apps.llm.services.claiming.provider_for", lambda target: provider)
+    run = make_run(grief, make_endpoint(), state=RunState.RUNNING)
+    work(run.endpoint_id)
+    everything_is_there_once(run)
+    assert n_lapsed == [0] * 12
 
 
 # --- Several workers ------------------------------------------------------------------------------------------------
