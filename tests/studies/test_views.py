@@ -5,7 +5,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from apps.annotation.services.recording import Origin, RatingEntry, record_ratings
-from apps.studies.models import Item, MemberRole, Membership, Rater, Study
+from apps.studies.models import ExclusionReason, Item, MemberRole, Membership, Rater, Study
 from apps.studies.services.design import add_block
 from apps.studies.services.exclusions import exclude, revert
 from tests.conftest import make_dataset, make_framework
@@ -222,3 +222,43 @@ def test_why_ratings_are_left_out_is_not_told_to_whoever_rates(sign_in, grief, r
         not rates,
         rates,
     )
+
+
+def exclude_examples(study, n=2):
+    model = study.raters.create(name="model1", kind="llm")
+    items = Item.objects.filter(block__study=study).order_by("pk")
+    for item in items[:n]:
+        exclude(rater=model, item=item, reason=ExclusionReason.LEAKAGE, explanation="shown in Plain v1", by=None)
+    return items
+
+
+def test_who_rates_is_not_told_which_conversations_prompts_show(sign_in, rosa, grief):
+    items = exclude_examples(grief)
+    exclude(rater=grief.raters.get(name="expert2"), item=items[2], by=rosa)
+    other = grief.raters.create(name="model2", kind="llm")
+    exclude(rater=other, item=items[0], reason=ExclusionReason.LEAKAGE, by=None)
+    names = [item.conversation.external_id for item in items]
+    text = page(sign_in(rosa), "studies:exclusions", grief).text
+    assert all(name in text for name in names)
+    assert text.count("shown in Plain v1") == 2
+    assert "as examples" not in text
+    rater = Rater.objects.create(study=grief, name="owner1", kind="expert", user=rosa)
+    text = page(sign_in(rosa), "studies:exclusions", grief).text
+    assert [name in text for name in names] == [False, False, True]
+    assert "model1" not in text
+    assert "shown in Plain v1" not in text
+    assert "2 conversations are left out for models whose prompts show them as examples." in text
+    # Open discussion is not enough as long as models are sealed.
+    Study.objects.update(discussion_open=True)
+    assert "model1" not in page(sign_in(rosa), "studies:exclusions", grief).text
+    Rater.objects.filter(pk=rater.pk).update(left_at=timezone.now())
+    assert "model1" in page(sign_in(rosa), "studies:exclusions", grief).text
+
+
+def test_nothing_else_left_out_is_no_empty_page(sign_in, rosa, grief):
+    exclude_examples(grief, n=1)
+    Rater.objects.create(study=grief, name="owner1", kind="expert", user=rosa)
+    text = page(sign_in(rosa), "studies:exclusions", grief).text
+    assert "1 conversation is left out for models whose prompts show it as an example." in text
+    assert "<table" not in text
+    assert "No exclusions are in force" not in text

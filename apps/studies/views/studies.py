@@ -2,14 +2,14 @@
 
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from apps.accounts.access import PersonRequest
 from apps.corpus.models import Dataset
-from apps.studies.models import Exclusion, Study, StudyStatus
+from apps.studies.models import Exclusion, ExclusionReason, Study, StudyStatus
 from apps.studies.services.blindness import may_see_ratings
 from apps.studies.services.checklist import steps_to_activate
 from apps.studies.services.status import open_work
@@ -64,15 +64,24 @@ def overview(request: PersonRequest, slug: str) -> HttpResponse:
 @require_safe
 @login_required
 def exclusions(request: PersonRequest, slug: str) -> HttpResponse:
-    """Who is left out; why only for those who may see ratings, since a reason speaks of them."""
+    """Who is left out; why only for those who may see ratings, since a reason speaks of them.
+
+    For the others, what is left out because a prompt shows it is a number: experts agree on what is shown there.
+    """
     study = get_object_or_404(Study.objects.readable_by(request.user), slug=slug)
-    rows = exclusions_in_force(study).select_related("rater", "item__conversation", "item__block", "created_by")
+    tells_why = may_see_ratings(user=request.user, study=study)
+    rows = exclusions_in_force(study)
+    shown = Q(reason=ExclusionReason.LEAKAGE)
+    n_hidden = 0 if tells_why else rows.filter(shown).values("item").distinct().count()
+    rows = rows if tells_why else rows.exclude(shown)
+    rows = rows.select_related("rater", "item__conversation", "item__block", "created_by")
     page = Paginator(rows, EXCLUSIONS_ON_A_PAGE).get_page(request.GET.get("page"))
     context = {
         "study": study,
         "page_obj": page,
         "is_managed": study.is_managed_by(request.user),
-        "tells_why": may_see_ratings(user=request.user, study=study),
+        "tells_why": tells_why,
+        "n_hidden": n_hidden,
     }
     return render(request, "studies/exclusion_list.html", context)
 
