@@ -102,7 +102,10 @@ class RunForm(forms.Form):
         max_digits=12,
         decimal_places=2,
         widget=forms.NumberInput(attrs={"step": "any", "inputmode": "decimal"}),
-        help_text=_("In the currency of the endpoint's prices. The run pauses before it is exceeded. Empty: no limit."),
+        help_text=_(
+            "In the currency of the endpoint's prices. The run pauses before a request that would go beyond it, as far "
+            "as estimates are right: they may be a third too low. Empty: no limit."
+        ),
     )
     confirm = forms.BooleanField(label=_("The text of this study may be sent there"), required=False)
     # Which choices the estimate on the page was made for.
