@@ -5,9 +5,7 @@ run asks it about items. `Call` is one question of a run, `Exchange` one request
 reply says on one scale. Texts of people stand in prompts: nothing here is shown to who may not see ratings.
 """
 
-import ipaddress
 from decimal import Decimal
-from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.db import models
@@ -16,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.common.models import Job, TimeStamped
 from apps.frameworks.models import Dimension, Framework
+from apps.llm.addresses import is_loopback
 from apps.llm.faults import Fault
 from apps.llm.templates import PromptTemplate, Use
 from apps.studies.models import Item, Rater, Study
@@ -115,13 +114,7 @@ class Endpoint(TimeStamped):
     @property
     def is_loopback(self) -> bool:
         """Whether what is sent stays on this machine."""
-        host = urlsplit(self.base_url).hostname or ""
-        if host == "localhost":
-            return True
-        try:
-            return ipaddress.ip_address(host).is_loopback
-        except ValueError:
-            return False
+        return is_loopback(self.base_url)
 
     @property
     def has_prices(self) -> bool:
@@ -432,7 +425,7 @@ class Exchange(models.Model):
     estimated_tokens = models.PositiveIntegerField(default=0, help_text="Of prompt and answer, before it was sent")
     input_tokens = models.PositiveIntegerField(null=True, blank=True)
     output_tokens = models.PositiveIntegerField(null=True, blank=True)
-    cost = models.DecimalField(max_digits=14, decimal_places=8, null=True, blank=True, help_text="Empty: not known")
+    cost = models.DecimalField(max_digits=20, decimal_places=8, null=True, blank=True, help_text="Empty: not known")
 
     class Meta:
         ordering = ["call_id", "pk"]

@@ -1,6 +1,9 @@
-"""A rough count of tokens, without any model's tokenizer. Pure."""
+"""Numbers of tokens: a rough count without any model's tokenizer, and which of a server's are believed. Pure."""
 
 import math
+
+# What a server says a request took. No context is that long: more is a slip of the server, and would be billed as one.
+MOST_BELIEVED = 10_000_000
 
 # Tokens for each character, by the first code point of its range: letters of English are about four to a token; other
 # alphabets (Latin with marks, Greek, Cyrillic, Hebrew, Arabic) two; scripts above U+0800 one; emoji take two tokens.
@@ -23,3 +26,8 @@ def estimate_tokens(text: str) -> int:
 def _weight(character: str) -> float:
     code = ord(character)
     return _ALPHABETS if code < 0x800 else _SCRIPTS if code < 0x10000 else _BEYOND
+
+
+def believed(tokens: int | None) -> int | None:
+    """A number of tokens that a server gives, or None where no request can have taken that many."""
+    return tokens if tokens is not None and 0 <= tokens <= MOST_BELIEVED else None

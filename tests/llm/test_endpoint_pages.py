@@ -255,7 +255,8 @@ def test_of_one_in_use_only_prices_and_limits_change(sign_in, ada, grief, local)
     client = sign_in(ada)
     text = client.get(EDIT).text
     assert "another of these would be another rater" in text
-    assert text.count("disabled") == 4
+    assert "Runs have costs in this currency, so it stays." in text
+    assert text.count("disabled") == 5
     sent = typed(model="another", base_url="http://127.0.0.1:8/v1", max_concurrent="3", key_variable="ACORN_KEY")
     assert client.post(EDIT, sent).status_code == 302
     local.refresh_from_db()

@@ -14,8 +14,10 @@ from apps.llm.services.endpoint_lists import price_text
 from apps.llm.services.endpoint_rules import (
     base_url_problem,
     has_secret_place,
+    holds_a_key,
     key_variable_problem,
     looks_like_a_key,
+    name_problem,
 )
 from apps.llm.services.endpoints import CHANGEABLE, IDENTITY
 
@@ -62,7 +64,9 @@ class EndpointForm(forms.Form):
         max_length=500,
         widget=PlainText(),
         help_text=_(
-            "Empty: the provider's own. For example http://127.0.0.1:8001/v1. Texts and the key are sent here."
+            "Empty: the provider's own. Texts and the key are sent here. OpenAI's protocol: with the version, for "
+            "example http://127.0.0.1:8001/v1. Anthropic and Google: up to the version, which is added; one that "
+            "stands at the end is left out."
         ),
     )
     model = forms.CharField(
@@ -146,15 +150,21 @@ class EndpointForm(forms.Form):
         initial: dict[str, Any],
         endpoint: Endpoint | None = None,
         is_fixed: bool = False,
+        is_currency_fixed: bool = False,
     ) -> None:
-        """endpoint: the one that is edited. is_fixed: what makes it another rater stays."""
+        """endpoint: the one that is edited. is_fixed: what makes it another rater stays; is_currency_fixed: runs have
+        costs in it."""
         super().__init__(data, initial=initial)
         self.endpoint = endpoint
         for name in IDENTITY if is_fixed else ():
             self.fields[name].disabled = True
+        if is_currency_fixed:
+            self.fields["currency"].disabled = True
+            self.fields["currency"].help_text = _("Runs have costs in this currency, so it stays. Prices may change.")
 
     def clean_name(self) -> str:
         name = str(self.cleaned_data["name"])
+        self._check_name("name", name)
         others = Endpoint.objects.filter(name=name)
         if self.endpoint is not None:
             others = others.exclude(pk=self.endpoint.pk)
@@ -164,9 +174,7 @@ class EndpointForm(forms.Form):
 
     def clean_model(self) -> str:
         model = str(self.cleaned_data["model"])
-        if looks_like_a_key(model):
-            self._forget("model")
-            raise ValidationError(_("This looks like a key. Give the model's name; what was typed is not kept."))
+        self._check_name("model", model)
         return model
 
     def clean_key_variable(self) -> str:
@@ -180,7 +188,7 @@ class EndpointForm(forms.Form):
         url = str(self.cleaned_data["base_url"])
         url = url if has_secret_place(url) else url.rstrip("/")
         if problem := base_url_problem(url, key_variable=""):
-            if has_secret_place(url) or looks_like_a_key(url):
+            if has_secret_place(url) or holds_a_key(url):
                 self._forget("base_url")
             raise ValidationError(problem)
         return url
@@ -209,6 +217,12 @@ class EndpointForm(forms.Form):
             "limits": self.section(self.LIMIT_FIELDS),
             "prices": self.section(self.PRICE_FIELDS),
         }
+
+    def _check_name(self, field: str, text: str) -> None:
+        if problem := name_problem(text):
+            if looks_like_a_key(text):
+                self._forget(field)
+            raise ValidationError(problem)
 
     def _check_prices(self, cleaned: dict[str, Any]) -> None:
         for name, other in (self.PRICES, self.PRICES[::-1]):

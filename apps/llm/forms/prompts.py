@@ -9,6 +9,7 @@ from django.http import QueryDict
 from django.utils.translation import gettext as __
 from django.utils.translation import gettext_lazy as _
 
+from apps.common.lines import validate_one_line
 from apps.corpus.parsing.records import text_fault
 from apps.frameworks.models import Framework
 from apps.llm.forms.prompt_examples import (
@@ -47,10 +48,12 @@ class LinesField(forms.CharField):
 
 
 class LineField(LinesField):
-    """A text in one line."""
+    """A text in one line. Spaces in a row are one."""
 
     def to_python(self, value: Any) -> str:
-        return " ".join(super().to_python(value).split())
+        text = super().to_python(value)
+        validate_one_line(text)
+        return " ".join(text.split())
 
 
 class PromptForm(forms.Form):

@@ -7,12 +7,15 @@ from typing import Any
 import anthropic
 import httpx2
 
+from apps.llm.addresses import without_version
 from apps.llm.prompts import Message
 from apps.llm.providers.protocol import Parameters, Target
-from apps.llm.providers.sdk_provider import Answer, SdkProvider, Sent, UnreadableAnswer, timeout_of
+from apps.llm.providers.sdk_provider import Answer, SdkProvider, Sent, UnreadableAnswer, keep_quiet, timeout_of
 
 BASE_URL = "https://api.anthropic.com"
 TOOL_NAME = "answer"
+
+keep_quiet("anthropic")  # ANTHROPIC_LOG
 
 
 class AnthropicProvider(SdkProvider):
@@ -22,12 +25,14 @@ class AnthropicProvider(SdkProvider):
         super().__init__(target, key, transport)
         self._client = anthropic.Anthropic(
             api_key=key or "none",
-            base_url=target.base_url or BASE_URL,
+            base_url=without_version(target.base_url, "v1") or BASE_URL,
             max_retries=0,
             timeout=timeout_of(target),
             http_client=self._http,
             open_telemetry=False,  # it could carry the texts elsewhere
+            webhook_key="",
         )
+        self._client._custom_headers = {}  # what ANTHROPIC_CUSTOM_HEADERS says is for no endpoint
 
     def request_body(
         self, messages: Sequence[Message], schema: Mapping[str, Any] | None, parameters: Parameters

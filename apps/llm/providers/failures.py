@@ -5,8 +5,8 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from typing import Any
-from urllib.parse import quote
 
 from apps.llm.providers.protocol import ErrorKind, ProviderError
 
@@ -45,13 +45,27 @@ _SENTENCES = {
 
 
 def scrubbed(text: str, key: str) -> str:
-    """The text without the key, also where it stands in JSON or in an address; and storable in any database."""
+    """The text without the key, however it is spelled in JSON or in an address; and storable in any database.
+
+    So no text that is read out of a scrubbed reply has the key in it, and neither has what is kept of the reply.
+    """
     if len(key) >= SHORTEST_KEY:
-        # The longest form first: a shorter one may be part of it.
-        forms = {key, json.dumps(key)[1:-1], quote(key), quote(key, safe="")}
-        for form in sorted(forms, key=len, reverse=True):
-            text = text.replace(form, HIDDEN)
+        text = _spellings(key).sub(HIDDEN, text)
     return _NOT_STORABLE.sub("\ufffd", text[:LONGEST_KEPT])
+
+
+@lru_cache(maxsize=64)
+def _spellings(key: str) -> re.Pattern[str]:
+    return re.compile("".join(map(_spelling, key)))
+
+
+def _spelling(sign: str) -> str:
+    """A character of a key as itself, as `\\u006b` or as `%6b`; with more backslashes where JSON stands within JSON."""
+    code = ord(sign)
+    escaped = rf"\\{{1,8}}u(?i:{code:04x})|%(?i:{code:02x})"
+    if sign == "\\":
+        return rf"(?:\\{{1,8}}u(?i:{code:04x})|\\{{1,8}}|%(?i:{code:02x}))"
+    return rf"(?:{escaped}|\\{{0,8}}{re.escape(sign)})"
 
 
 def status_failure(status: int, text: str, headers: Mapping[str, str], *, now: datetime | None = None) -> ProviderError:

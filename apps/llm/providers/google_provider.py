@@ -5,14 +5,18 @@ from typing import Any
 
 import httpx2
 from google import genai
+from google.genai.client import DebugConfig
 
+from apps.llm.addresses import without_version
 from apps.llm.prompts import Message
 from apps.llm.providers.protocol import Parameters, Target
-from apps.llm.providers.sdk_provider import Answer, SdkProvider, Sent
+from apps.llm.providers.sdk_provider import Answer, SdkProvider, Sent, keep_quiet
 
 BASE_URL = "https://generativelanguage.googleapis.com"
 API_VERSION = "v1beta"
 JSON = "application/json"
+
+keep_quiet("google_genai")
 
 # The SDK sends further requests by itself unless both are off, and reads the answer before anybody sees it.
 _ONE_REQUEST = {
@@ -28,12 +32,14 @@ class GoogleProvider(SdkProvider):
     def __init__(self, target: Target, key: str, transport: httpx2.BaseTransport | None = None) -> None:
         super().__init__(target, key, transport)
         options: Any = {
-            "base_url": target.base_url or BASE_URL,
+            "base_url": without_version(target.base_url, API_VERSION, "v1") or BASE_URL,
             "api_version": API_VERSION,
             "timeout": max(round(target.timeout_seconds * 1000), 1),
             "httpx_client": self._http,
         }
-        self._client = genai.Client(vertexai=False, api_key=key or "none", http_options=options)
+        # Variables of the SDK would have it replay requests that were written down, or write them down.
+        quiet = DebugConfig(client_mode=None, replays_directory=None, replay_id=None)
+        self._client = genai.Client(vertexai=False, api_key=key or "none", http_options=options, debug_config=quiet)
 
     def request_body(
         self, messages: Sequence[Message], schema: Mapping[str, Any] | None, parameters: Parameters

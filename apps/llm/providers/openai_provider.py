@@ -10,10 +10,12 @@ import openai
 from apps.llm.prompts import Message
 from apps.llm.providers.failures import scrubbed, status_failure
 from apps.llm.providers.protocol import Parameters, Target
-from apps.llm.providers.sdk_provider import Answer, SdkProvider, Sent, UnreadableAnswer, timeout_of
+from apps.llm.providers.sdk_provider import Answer, SdkProvider, Sent, UnreadableAnswer, keep_quiet, timeout_of
 
 BASE_URL = "https://api.openai.com/v1"
 SCHEMA_NAME = "answer"
+
+keep_quiet("openai")  # OPENAI_LOG
 
 
 class OpenAIProvider(SdkProvider):
@@ -21,17 +23,21 @@ class OpenAIProvider(SdkProvider):
 
     def __init__(self, target: Target, key: str, transport: httpx2.BaseTransport | None = None) -> None:
         super().__init__(target, key, transport)
-        # Key and address are given, always: the SDK takes from the environment what is not.
+        # All is given, always: the SDK takes from the environment what is not.
         self._client = openai.OpenAI(
             api_key=key or "none",
+            admin_api_key="",
+            organization="",
+            project="",
+            webhook_secret="",
             base_url=target.base_url or BASE_URL,
             max_retries=0,
             timeout=timeout_of(target),
             http_client=self._http,
         )
-        if target.base_url:
-            # Those of the environment name an account at OpenAI, which is nobody else's business.
-            self._client.organization = self._client.project = None
+        # None cannot be given, and these variables have no argument: whose account it is, the key alone says.
+        self._client.admin_api_key = self._client.organization = self._client.project = None
+        self._client._custom_headers = {}
 
     def request_body(
         self, messages: Sequence[Message], schema: Mapping[str, Any] | None, parameters: Parameters

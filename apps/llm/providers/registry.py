@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from threading import Lock
 from typing import NamedTuple, cast
 
+from apps.llm.addresses import address_of
 from apps.llm.providers.protocol import ErrorKind, Provider, ProviderError, Target
 
 KEPT_CLIENTS = 32
@@ -68,11 +69,25 @@ def key_of(variable: str) -> str:
     return key
 
 
+def _check_address(target: Target, key: str) -> None:
+    """Whoever filled the row: nothing is sent to what is no address, and no key in the open."""
+    if not target.base_url:
+        return
+    address = address_of(target.base_url)
+    if address is None:
+        raise ProviderError(ErrorKind.SETUP, "The base URL of the endpoint is no address. Set up another endpoint.")
+    if key and address.scheme == "http" and not address.is_loopback:
+        raise ProviderError(
+            ErrorKind.SETUP, "Over http:// the key would travel unprotected, so nothing is sent. Use https://."
+        )
+
+
 @lru_cache(maxsize=KEPT_CLIENTS)
 def _made(target: Target, key: str) -> Provider:
     sdk = _SDKS.get(target.provider)
     if sdk is None:
         raise ProviderError(ErrorKind.SETUP, f"Unknown provider “{target.provider}”: known are {', '.join(_SDKS)}.")
+    _check_address(target, key)
     if not is_installed(target.provider):
         raise ProviderError(
             ErrorKind.SETUP,

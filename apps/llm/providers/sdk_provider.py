@@ -4,23 +4,41 @@ Loaded with the first provider, not before: the HTTP library takes a moment.
 """
 
 import json
+import logging
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from ipaddress import ip_address
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
 
 import httpx2
 
+from apps.llm.addresses import is_loopback
 from apps.llm.prompts import Message
 from apps.llm.providers.failures import scrubbed, status_failure
 from apps.llm.providers.protocol import Completion, ErrorKind, Parameters, ProviderError, Target
 
 CONNECT_SECONDS = 10.0
-MOST_TOKENS = 2**31 - 1
 LONGEST_REASON = 60
 LONGEST_SENTENCE = 1000
+# All that a request may say beside its body. An SDK adds what variables of its own name, and that is for no endpoint.
+HEADERS = frozenset(
+    {
+        "accept",
+        "accept-encoding",
+        "anthropic-version",
+        "authorization",
+        "connection",
+        "content-length",
+        "content-type",
+        "host",
+        "transfer-encoding",
+        "user-agent",
+        "x-api-key",
+        "x-goog-api-client",
+        "x-goog-api-key",
+    }
+)
+HEADER_BEGINNINGS = ("x-stainless-",)
 
 
 class Sent(NamedTuple):
@@ -157,21 +175,29 @@ def _http_client(target: Target, transport: httpx2.BaseTransport | None) -> http
         timeout=timeout_of(target),
         limits=httpx2.Limits(max_connections=None, max_keepalive_connections=100),
         follow_redirects=False,
-        trust_env=not _is_loopback(target.base_url),
+        trust_env=not is_loopback(target.base_url),
+        event_hooks={"request": [_leave_out_other_headers]},
     )
+
+
+def _leave_out_other_headers(request: httpx2.Request) -> None:
+    for name in {name.lower() for name in request.headers}:
+        if name not in HEADERS and not name.startswith(HEADER_BEGINNINGS):
+            del request.headers[name]
+
+
+def keep_quiet(sdk: str) -> None:
+    """An SDK and its HTTP library say no more than warnings, whatever its variables ask for: below, they print texts.
+
+    Called when the SDK is loaded, which is when it reads those variables.
+    """
+    for name in (sdk, "httpx2", "httpcore2"):
+        logging.getLogger(name).setLevel(logging.WARNING)
 
 
 def timeout_of(target: Target) -> httpx2.Timeout:
     """How long to wait for the answer, and much less for a server that is not there."""
     return httpx2.Timeout(target.timeout_seconds, connect=min(target.timeout_seconds, CONNECT_SECONDS))
-
-
-def _is_loopback(base_url: str) -> bool:
-    host = urlsplit(base_url).hostname or ""
-    try:
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _unreadable(sentence: str, sent: Sent) -> ProviderError:
@@ -191,9 +217,9 @@ def _reason(error: BaseException) -> str:
 
 
 def _tokens(number: Any) -> int | None:
-    """A number of tokens that can be stored, or None."""
+    """A number of tokens as the server counts them, however many; None for anything else."""
     is_number = isinstance(number, int) and not isinstance(number, bool)
-    return number if is_number and 0 <= number <= MOST_TOKENS else None
+    return number if is_number and number >= 0 else None
 
 
 def _milliseconds_since(started: float) -> int:

@@ -79,7 +79,7 @@ def check_state(run: Run) -> CheckState:
         has_new_answers=_came_since(computed_at, _changed_at(run)),
         has_new_experts=_came_since(computed_at, experts_changed_at(run.study)),
         reversed_runs=again,
-        asking_again=_asking_again(run),
+        asking_again=asking_again(run),
     )
 
 
@@ -117,7 +117,8 @@ def _changed_at(run: Run) -> datetime | None:
     return max((at for at in times if at is not None), default=None)
 
 
-def _asking_again(run: Run) -> AskingAgain:
+def asking_again(run: Run) -> AskingAgain:
+    """What asking again would take, by what the answers so far took. Two queries."""
     answered = Call.objects.filter(run=run, sample=0, state=CallState.DONE)
     counts = answered.aggregate(calls=Count("pk"), items=Count("item", distinct=True))
     paid = Exchange.objects.filter(call__in=answered, state=ExchangeState.ANSWERED).aggregate(

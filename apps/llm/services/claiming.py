@@ -18,7 +18,7 @@ from apps.llm.replies import storable_text
 from apps.llm.retries import LONGEST_SECONDS, is_outage
 from apps.llm.services.asking import Asked, Asker, Question
 from apps.llm.services.endpoints import target_of
-from apps.llm.services.limits import allowance_of, purse_of
+from apps.llm.services.limits import allowance_of, purses_of
 from apps.llm.services.permission import pause_unless_allowed
 from apps.llm.services.row_updates import update_rows
 from apps.llm.services.run_states import finish_runs, lock_runs, open_state, pause
@@ -266,7 +266,7 @@ def _affordable(
     The first call that a run cannot pay ends its turn: cheaper ones behind it are not taken up in its place.
     """
     allowance = allowance_of(endpoint, now)
-    purses = {pk: purse_of(run, endpoint) for pk, run in runs.items() if run.state == RunState.RUNNING}
+    purses = purses_of([run for run in runs.values() if run.state == RunState.RUNNING], endpoint)
     chosen: list[tuple[Question, Asked]] = []
     spent: set[int] = set()
     next_at = None
@@ -277,7 +277,7 @@ def _affordable(
         if not purse.can_pay(asked):
             spent.add(question.run_id)
             # What is in flight may cost less than was set aside for it.
-            if purse.in_flight:
+            if purse.may_get_more:
                 next_at = now + LOOK_AGAIN
             else:
                 pause(runs[question.run_id], Pause.BUDGET, purse.problem)

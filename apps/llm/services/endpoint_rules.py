@@ -1,11 +1,11 @@
 """What an endpoint may say of its address and its key's variable. Each rule gives "" or one sentence."""
 
-import ipaddress
 import re
-from urllib.parse import urlsplit
 
 from django.utils.translation import gettext as _
 
+from apps.common.lines import IN_ONE_LINE, has_hidden_characters
+from apps.llm.addresses import address_of
 from apps.llm.models import Endpoint
 
 VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{0,99}")
@@ -48,11 +48,27 @@ TAKEN_PREFIXES = (
 # How keys of well-known providers begin.
 KEY_BEGINNINGS = ("sk-", "AIza", "gsk_", "hf_", "xai-", "pplx-", "Bearer ")
 LONGEST_WITHOUT_A_BREAK = 20
+# What a name in an address ends with.
+_BREAKS = re.compile(r"[/:;,=&@?#]")
 
 
 def looks_like_a_key(text: str) -> bool:
     """Whether a text is more likely a key than a name: it is then neither stored nor shown."""
     return text.strip().startswith(KEY_BEGINNINGS)
+
+
+def holds_a_key(url: str) -> bool:
+    """Whether a part of an address looks like a key."""
+    return any(looks_like_a_key(part) for part in _BREAKS.split(url))
+
+
+def name_problem(text: str) -> str:
+    """What is wrong with the name of an endpoint or of a model; the sentence never repeats it."""
+    if looks_like_a_key(text):
+        return _("This looks like a key. Give a name; what was typed is not kept.")
+    if has_hidden_characters(text):
+        return str(IN_ONE_LINE)
+    return ""
 
 
 def key_variable_problem(name: str) -> str:
@@ -75,21 +91,24 @@ def base_url_problem(url: str, *, key_variable: str) -> str:
     """What is wrong with an address; "" also for an empty one, which is the provider's own."""
     if not url:
         return ""
-    try:
-        parts = urlsplit(url)
-        host, has_port = parts.hostname or "", parts.port is not None
-    except ValueError:
-        return _("This is not an address; expected for example http://127.0.0.1:8001/v1.")
-    if parts.scheme not in ("http", "https") or not host or not _is_plain(url):
+    if not re.match(r"https?://[^/]", url, re.IGNORECASE) or not _is_plain(url):
         return _("Give an address that begins with http:// or https://, for example http://127.0.0.1:8001/v1.")
-    if parts.netloc.endswith(":") and not has_port:
-        return _("The address ends its host with a colon; give the port's number after it.")
     if has_secret_place(url):
         return _(
             "Give the address without a user name, a password, a query (?) or a fragment (#): a key belongs into an "
             "environment variable. What was typed is not kept."
         )
-    if key_variable and parts.scheme == "http" and not Endpoint(base_url=url).is_loopback:
+    if holds_a_key(url):
+        return _(
+            "A part of this address looks like a key. A key belongs into an environment variable. What was typed is "
+            "not kept."
+        )
+    if url.split("/")[2].endswith(":"):
+        return _("The address ends its host with a colon; give the port's number after it.")
+    address = address_of(url)
+    if address is None:
+        return _("This is not an address; expected for example http://127.0.0.1:8001/v1.")
+    if key_variable and address.scheme == "http" and not address.is_loopback:
         return _(
             "Over http:// the key would travel unprotected. Use https://, or leave the key's variable empty if the "
             "server needs none."
@@ -104,12 +123,8 @@ def has_secret_place(url: str) -> bool:
 
 def is_unprotected(endpoint: Endpoint) -> bool:
     """Whether text travels in the open to another machine outside of a private network."""
-    if not endpoint.base_url.startswith("http://") or endpoint.is_loopback:
-        return False
-    try:
-        return not ipaddress.ip_address(urlsplit(endpoint.base_url).hostname or "").is_private
-    except ValueError:
-        return True
+    address = address_of(endpoint.base_url)
+    return address is not None and address.scheme == "http" and not (address.is_loopback or address.is_private)
 
 
 def _is_one_long_word(name: str) -> bool:

@@ -11,7 +11,7 @@ from apps.accounts.models import User
 from apps.common.models import AuditEntry
 from apps.llm.models import Endpoint
 from apps.llm.providers.protocol import Target
-from apps.llm.services.endpoint_rules import base_url_problem, key_variable_problem
+from apps.llm.services.endpoint_rules import base_url_problem, key_variable_problem, name_problem
 
 # What makes an endpoint another rater. Once a model rater uses it, this stays.
 IDENTITY = ("provider", "base_url", "model", "response_format")
@@ -65,11 +65,16 @@ def identity_is_fixed(endpoint: Endpoint) -> bool:
     return endpoint.model_raters.exists()
 
 
+def currency_is_fixed(endpoint: Endpoint) -> bool:
+    """Whether a run was made with it: costs and budgets are kept as numbers, so the currency they are in stays."""
+    return endpoint.runs.exists() or endpoint.exchanges.exists()
+
+
 @transaction.atomic
 def create_endpoint(*, by: User | None, **values: Any) -> Endpoint:
     """A new endpoint with fields of CHANGEABLE. Raises EndpointError for an address or variable that may not be."""
     _check_names(values)
-    _check_rules(values.get("base_url", ""), values.get("key_variable", ""))
+    _check_rules(Endpoint(**values))
     endpoint = Endpoint.objects.create(created_by=by, **values)
     details = {name: _plain(getattr(endpoint, name)) for name in CHANGEABLE if name != "name"}
     _remember(endpoint, "create", by, details)
@@ -93,10 +98,16 @@ def update_endpoint(*, endpoint: Endpoint, by: User | None, **values: Any) -> En
     for name in changed:
         if name in IDENTITY and identity_is_fixed(endpoint):
             raise EndpointError(name, _("A rater uses this endpoint, so this stays. Set up another endpoint instead."))
+    if "currency" in changed and currency_is_fixed(endpoint):
+        raise EndpointError(
+            "currency",
+            _("Runs have costs in %(currency)s, so the currency stays. Set up another endpoint for another one.")
+            % {"currency": endpoint.currency},
+        )
     details: dict[str, Any] = {name: [_plain(before[name]), _plain(values[name])] for name in changed}
     for name in changed:
         setattr(endpoint, name, values[name])
-    _check_rules(endpoint.base_url, endpoint.key_variable)
+    _check_rules(endpoint)
     endpoint.save(update_fields=[*changed, "updated_at"])
     if {"provider", "base_url"} & set(changed):
         ended = endpoint.text_consents.all().delete()[0]
@@ -131,11 +142,14 @@ def _check_names(values: dict[str, Any]) -> None:
         raise TypeError(f"not to be set here: {', '.join(sorted(unknown))}")
 
 
-def _check_rules(base_url: str, key_variable: str) -> None:
+def _check_rules(endpoint: Endpoint) -> None:
     """Whoever fills the fields, no key is kept in them and none is sent in the open."""
-    if problem := key_variable_problem(key_variable):
+    for field in ("name", "model"):
+        if problem := name_problem(getattr(endpoint, field)):
+            raise EndpointError(field, problem)
+    if problem := key_variable_problem(endpoint.key_variable):
         raise EndpointError("key_variable", problem)
-    if problem := base_url_problem(base_url, key_variable=key_variable):
+    if problem := base_url_problem(endpoint.base_url, key_variable=endpoint.key_variable):
         raise EndpointError("base_url", problem)
 
 

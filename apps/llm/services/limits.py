@@ -1,11 +1,12 @@
 """What an endpoint and a budget allow at this moment, counted from the requests that are rows."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 
-from django.db.models import Count, F, Min, Q, Sum
-from django.db.models.functions import Coalesce
+from django.db.models import BigIntegerField, Count, Min, Q, Sum
+from django.db.models.functions import Cast, Coalesce
 from django.utils.translation import gettext as _
 
 from apps.llm.models import Endpoint, Exchange, ExchangeState, Run
@@ -45,7 +46,11 @@ def allowance_of(endpoint: Endpoint, now: datetime) -> Allowance:
     """At most one query, for an endpoint with a limit."""
     if endpoint.requests_per_minute is None and endpoint.tokens_per_minute is None:
         return Allowance(None, None)
-    tokens = Coalesce(F("input_tokens") + F("output_tokens"), F("estimated_tokens"))
+    # Wide before they are added: two columns that are full would be more than their own type holds.
+    read, written, estimated = (
+        Cast(name, BigIntegerField()) for name in ("input_tokens", "output_tokens", "estimated_tokens")
+    )
+    tokens = Coalesce(read + written, estimated, output_field=BigIntegerField())
     recent = Exchange.objects.filter(endpoint=endpoint, sent_at__gt=now - WINDOW)
     sums = recent.order_by().aggregate(n=Count("pk"), tokens=Sum(tokens), first=Min("sent_at"))
     left = None if endpoint.requests_per_minute is None else endpoint.requests_per_minute - sums["n"]
@@ -57,15 +62,24 @@ def allowance_of(endpoint: Endpoint, now: datetime) -> Allowance:
 class Purse:
     """What is left of a run's budget. left None: there is no budget. problem: why it cannot be kept to.
 
-    in_flight: requests that something is set aside for, and that may still cost less.
+    in_flight: requests that something is set aside for, and that may still cost less. above: the purse of the run that
+    is asked again, which pays for that, too.
     """
 
     endpoint: Endpoint
     left: Decimal | None = None
     in_flight: int = 0
     problem: str = ""
+    above: "Purse | None" = None
+
+    @property
+    def may_get_more(self) -> bool:
+        """Whether something set aside may come back."""
+        return bool(self.in_flight) or (self.above is not None and self.above.may_get_more)
 
     def can_pay(self, asked: Asked) -> bool:
+        if self.above is not None and not self.above.can_pay(asked):
+            return False
         if self.left is None:
             return True
         cost = self._estimate(asked)
@@ -73,6 +87,8 @@ class Purse:
 
     def pay(self, asked: Asked) -> None:
         """Sets the estimate aside."""
+        if self.above is not None:
+            self.above.pay(asked)
         self.in_flight += 1
         if self.left is not None:
             self.left -= self._estimate(asked) or Decimal(0)
@@ -81,11 +97,27 @@ class Purse:
         return self.endpoint.cost_of(asked.prompt_tokens, asked.parameters.max_tokens)
 
 
+def purses_of(runs: Iterable[Run], endpoint: Endpoint) -> dict[int, Purse]:
+    """run -> its purse; a run and those that ask it again pay out of one. At most three queries for each run."""
+    purses: dict[int, Purse] = {}
+    runs = sorted(runs, key=lambda run: run.is_check)  # the runs that are asked again come first
+    for run in runs:
+        purses[run.pk] = purse_of(run, endpoint)
+    above: dict[int, Purse] = dict(purses)
+    for run in runs:
+        if run.checks is not None:
+            if run.checks.pk not in above:
+                above[run.checks.pk] = purse_of(run.checks, endpoint)
+            purses[run.pk].above = above[run.checks.pk]
+    return purses
+
+
 def purse_of(run: Run, endpoint: Endpoint) -> Purse:
     """What was not spent yet and is not set aside for requests whose cost is not known (yet). At most one query.
 
-    Those are in flight, were lost on their way, had no answer in time, or were answered without saying how many tokens
-    they took: each counts as its estimate, since it may be billed.
+    What its reversed runs spend counts towards its budget. Not known is the cost of requests that are in flight, were
+    lost on their way, had no answer in time, or were answered without saying how many tokens they took: each counts as
+    its estimate, since it may be billed.
     """
     if run.budget is None:
         return Purse(endpoint)
@@ -94,7 +126,9 @@ def purse_of(run: Run, endpoint: Endpoint) -> Purse:
         return Purse(endpoint, Decimal(0), problem=problem)
     unknown = Q(cost=None) & (~Q(state=ExchangeState.FAILED) | Q(may_be_billed=True))
     sums = (
-        Exchange.objects.filter(call__run=run)
+        Exchange.objects.filter(
+            call__run__in=Run.objects.filter(Q(pk=run.pk) | Q(checks=run.pk)).order_by().values("pk")
+        )
         .order_by()
         .aggregate(
             spent=Sum("cost"),

@@ -16,6 +16,7 @@ from apps.llm.json_reading import Reading
 from apps.llm.providers.protocol import Completion, ErrorKind, ProviderError
 from apps.llm.replies import ParsedReply, ScaleAnswer, storable_text
 from apps.llm.services.claiming import Claimed
+from apps.llm.tokens import MOST_BELIEVED, believed
 
 logger = logging.getLogger(__name__)
 
@@ -76,6 +77,17 @@ def read_outcomes(outcomes: Sequence[Outcome], meanwhile: Callable[[], None] = l
         if reply is not None and any(answer.evidence for answer in reply.answers)
     )
     return [_read(outcome, reply, matchers, meanwhile) for outcome, reply in parsed]
+
+
+def usage_problem(completion: Completion) -> str:
+    """What is not believed of the tokens that the server counts, in a sentence; "" for nothing."""
+    counts = (completion.input_tokens, completion.output_tokens)
+    if all(count is None or believed(count) is not None for count in counts):
+        return ""
+    return _(
+        "The server says that this request took more than %(most)s tokens. That is not believed: how many it took is "
+        "taken for not known."
+    ) % {"most": f"{MOST_BELIEVED:,}"}
 
 
 def _parsed(outcome: Outcome) -> ParsedReply | None:

@@ -29,10 +29,11 @@ from apps.llm.services.outages import (
     lock_silent,
     note_failures,
 )
-from apps.llm.services.reading import Outcome, ReadAnswer, ReadOutcome, read_outcomes
+from apps.llm.services.reading import Outcome, ReadAnswer, ReadOutcome, read_outcomes, usage_problem
 from apps.llm.services.row_updates import update_rows
 from apps.llm.services.run_states import finish_runs, lock_runs, open_state, pause, pause_if_failing
 from apps.llm.services.settling import Group, settle
+from apps.llm.tokens import believed
 
 MOST_KEPT = 100_000  # characters of a server's whole answer
 MOST_OF_A_REPLY = 200_001  # one more than is read: what is longer is invalid, and stays so when it is read again
@@ -210,10 +211,10 @@ def _exchange_row(one: ReadOutcome, runs: Mapping[int, Run], now: datetime) -> d
             "problem": _said(result),
             "may_be_billed": result.may_be_billed,
         }
-    tokens = _count(result.input_tokens), _count(result.output_tokens)
+    tokens = believed(result.input_tokens), believed(result.output_tokens)
     return row | {
         "state": ExchangeState.ANSWERED,
-        "problem": one.problem,
+        "problem": f"{one.problem} {usage_problem(result)}".strip(),
         "reply": storable_text(result.text[:MOST_OF_A_REPLY]),
         "finish_reason": storable_text(result.finish_reason)[:60],
         "input_tokens": tokens[0],
@@ -232,11 +233,6 @@ def _kept(raw: str) -> str:
 
 def _said(error: ProviderError) -> str:
     return storable_text(error.message)[:MOST_OF_A_PROBLEM]
-
-
-def _count(tokens: int | None) -> int | None:
-    """A number of tokens as a column holds it; what cannot be one is not known."""
-    return tokens if tokens is not None and 0 <= tokens < 2**31 else None
 
 
 # --- Answers --------------------------------------------------------------------------------------------------------

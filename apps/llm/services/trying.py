@@ -20,6 +20,8 @@ from apps.llm.providers.registry import provider_for
 from apps.llm.replies import ScaleAnswer, parse_scale_reply, storable_text
 from apps.llm.services.endpoints import target_of
 from apps.llm.services.made_up import allowed_answers, prompt_for, quotable_turns
+from apps.llm.services.reading import usage_problem
+from apps.llm.tokens import believed
 
 TEST_TASK = "llm.test_endpoint"
 MOST_PROBLEM = 4_000  # characters of what a server says of a failure
@@ -142,10 +144,10 @@ def _ask(endpoint: Endpoint, prompt: Prompt) -> Completion:
 def _keep(test: EndpointTest, completion: Completion) -> ScaleAnswer:
     test.reply = storable_text(completion.text)
     [answer] = parse_scale_reply(test.reply, allowed_answers()).answers
-    test.problem = answer.reason
+    test.problem = " ".join(sentence for sentence in (answer.reason, usage_problem(completion)) if sentence)
     test.score = _score_of(answer)
     test.latency_ms = completion.latency_ms
-    test.input_tokens, test.output_tokens = completion.input_tokens, completion.output_tokens
+    test.input_tokens, test.output_tokens = believed(completion.input_tokens), believed(completion.output_tokens)
     test.save()
     return answer
 

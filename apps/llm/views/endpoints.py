@@ -22,6 +22,7 @@ from apps.llm.services.endpoint_lists import listed_endpoints, shown, shown_endp
 from apps.llm.services.endpoints import (
     EndpointError,
     create_endpoint,
+    currency_is_fixed,
     identity_is_fixed,
     retire_endpoint,
     return_endpoint,
@@ -70,7 +71,7 @@ def endpoint(request: PersonRequest, name: str) -> HttpResponse:
     return render_page_or_partial(request, "llm/endpoint.html", context, partial="test")
 
 
-@sensitive_post_parameters("key_variable", "base_url", "model")
+@sensitive_post_parameters("name", "key_variable", "base_url", "model")
 @admin_required
 @SHOWS_AND_TAKES
 def endpoint_new(request: PersonRequest) -> HttpResponse:
@@ -87,13 +88,17 @@ def endpoint_new(request: PersonRequest) -> HttpResponse:
     return _form_page(request, form, None)
 
 
-@sensitive_post_parameters("key_variable", "base_url", "model")
+@sensitive_post_parameters("name", "key_variable", "base_url", "model")
 @admin_required
 @SHOWS_AND_TAKES
 def endpoint_edit(request: PersonRequest, name: str) -> HttpResponse:
     found = get_object_or_404(Endpoint, name=name)
     form = EndpointForm(
-        request.POST or None, endpoint=found, is_fixed=identity_is_fixed(found), initial=initial_of(found)
+        request.POST or None,
+        endpoint=found,
+        is_fixed=identity_is_fixed(found),
+        is_currency_fixed=currency_is_fixed(found),
+        initial=initial_of(found),
     )
     if request.method == "POST" and form.is_valid():
         try:

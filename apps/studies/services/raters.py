@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from django.db import transaction
 
 from apps.accounts.models import User
+from apps.common.lines import has_hidden_characters
 from apps.common.models import AuditEntry
 from apps.studies.models import Rater, RaterKind, Study
 
@@ -109,6 +110,8 @@ def ensure_raters(*, study: Study, raters: Sequence[NewRater], actor: User | Non
 
 def _check_name(name: str, kind: str) -> None:
     """A group's own name is left to raters of its kind: an imported aggregate stands for its group under it."""
+    if has_hidden_characters(name):
+        raise RaterConflict("a rater's name stands in one line, and holds no characters that cannot be seen")
     if GROUP_VALUE.fullmatch(name):
         raise RaterConflict(f"no rater can be called {name}: reports call the value that they compute of a group so")
     if name in GROUPS and GROUPS[name] != kind:

@@ -183,7 +183,7 @@ def test_what_is_not_counted_is_not_known(kind):
     assert (answer.text, answer.input_tokens, answer.output_tokens) == (TEXT, None, None)
 
 
-@pytest.mark.parametrize("count", [-1, True, "12", 1.5, 10**12])
+@pytest.mark.parametrize("count", [-1, True, "12", 1.5])
 def test_a_count_that_cannot_be_is_not_known(count):
     found = OPENAI.answer(TEXT) | {"usage": {"prompt_tokens": count}}
     assert Server(found).provider(OPENAI).complete(MESSAGES, SCHEMA, PARAMETERS).input_tokens is None
