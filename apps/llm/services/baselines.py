@@ -157,7 +157,8 @@ def _refuse_if_not_allowed(study: Study, user: User) -> None:
 
 
 def _outcome(study: Study, n_given: int, n_taken_back: int, scales: list[ScaleRatings]) -> Outcome:
-    message = ngettext("%(count)d rating is stored.", "%(count)d ratings are stored.", n_given) % {"count": n_given}
+    text = ngettext("%(count)s rating is stored.", "%(count)s ratings are stored.", n_given)
+    message = text % {"count": f"{n_given:,}"}
     left_out = sum("left_out" in scale.details for scale in scales)
     counts = {_("ratings"): n_given, _("scales"): len(scales) - left_out}
     if left_out:

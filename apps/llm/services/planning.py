@@ -234,7 +234,7 @@ def _check_size(n_calls: int, left_out: dict[str, int]) -> None:
         return
     if not left_out:
         raise PlanError(_("There is nothing to ask: no item is chosen."))
-    reasons = "; ".join(f"{LeftOut(reason).label}: {n}" for reason, n in left_out.items())
+    reasons = "; ".join(f"{LeftOut(reason).label}: {n:,}" for reason, n in left_out.items())
     raise PlanError(_("There is nothing to ask. Items left out: %(reasons)s.") % {"reasons": reasons})
 
 

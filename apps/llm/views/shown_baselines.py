@@ -138,10 +138,10 @@ def _heading(scale: StudyScale) -> str:
 
 def _used(row: Mapping[str, Any], scale: StudyScale, *, is_constant: bool) -> str:
     if is_constant and "point" in row:
-        return _("always %(point)s: %(count)d of %(total)d expert ratings") % {
+        return _("always %(point)s: %(count)s of %(total)s expert ratings") % {
             "point": _point(row["point"], scale),
-            "count": row["count"],
-            "total": row["total"],
+            "count": f"{row['count']:,}",
+            "total": f"{row['total']:,}",
         }
     if "cue" not in row:
         return ""
@@ -159,15 +159,19 @@ def _point(value: float, scale: StudyScale) -> str:
 
 def _notes(row: Mapping[str, Any]) -> Iterator[str]:
     if items := row.get("items", 0):
-        yield ngettext("%(count)d item rated", "%(count)d items rated", items) % {"count": items}
+        yield _counted(ngettext("%(count)s item rated", "%(count)s items rated", items), items)
     unrated = row.get("unrated", {})
     if count := unrated.get(Unrated.NO_TEXT, 0):
-        yield ngettext("%(count)d without text", "%(count)d without text", count) % {"count": count}
+        yield _counted(ngettext("%(count)s without text", "%(count)s without text", count), count)
     if count := unrated.get(Unrated.OTHER_LANGUAGE, 0):
-        yield ngettext("%(count)d in another language", "%(count)d in another language", count) % {"count": count}
+        yield _counted(ngettext("%(count)s in another language", "%(count)s in another language", count), count)
     if count := unrated.get(Unrated.NO_SUPPORTER, 0):
-        text = ngettext("%(count)d without a supporter’s word", "%(count)d without a supporter’s word", count)
-        yield text % {"count": count}
+        text = ngettext("%(count)s without a supporter’s word", "%(count)s without a supporter’s word", count)
+        yield _counted(text, count)
+
+
+def _counted(text: str, count: int) -> str:
+    return text % {"count": f"{count:,}"}
 
 
 def _figure(figures: Mapping[str, Any], name: str, guess: str) -> ShownFigure:
