@@ -68,8 +68,10 @@ def counts_of(progress: RunProgress) -> str:
         f"{progress.n_done:,} valid",
         f"{progress.n_invalid:,} invalid",
         f"{progress.n_failed:,} failed",
-        f"{progress.n_running:,} running",
+        f"{progress.n_running:,} in hand",
     ]
+    if progress.n_held:
+        parts[-1] += f" (at most {progress.most_at_once:,} sent at a time)"
     if progress.minutes_left is not None and progress.n_open:
         parts.append(f"about {progress.minutes_left:,} min left")
     return ", ".join(parts)

@@ -20,7 +20,7 @@ PAUSES: Mapping[str, PauseWords] = {
     Pause.HAND: PauseWords(_("Somebody paused it."), _("Resume it when you like: nothing is asked twice.")),
     Pause.BUDGET: PauseWords(
         _("The next requests would go beyond the budget."),
-        _("What is answered is kept. For the rest, cancel this run and make a new one of the same rater and prompt."),
+        _("What is answered is kept. Give the run a larger budget on its page; then resume it."),
     ),
     Pause.KEY: PauseWords(
         _("The key is missing, or the provider refused it."),
@@ -36,7 +36,7 @@ PAUSES: Mapping[str, PauseWords] = {
     ),
     Pause.FAILING: PauseWords(
         _("Twenty calls in a row failed."),
-        _("Look at the failed calls. Once the cause is gone, resume, and then try the failed calls again."),
+        _("Once the cause is gone, resume, and then try the failed calls again."),
     ),
     Pause.SETUP: PauseWords(
         _("The run cannot go on as it is set up."),

@@ -34,6 +34,7 @@ urlpatterns = [
     path("<slug:slug>/llm/runs/<int:pk>/resume/", run_acts.run_resume, name="run-resume"),
     path("<slug:slug>/llm/runs/<int:pk>/cancel/", run_acts.run_cancel, name="run-cancel"),
     path("<slug:slug>/llm/runs/<int:pk>/retry/", run_acts.run_retry, name="run-retry"),
+    path("<slug:slug>/llm/runs/<int:pk>/budget/", run_acts.run_budget, name="run-budget"),
     path("<slug:slug>/llm/runs/<int:pk>/calls/", calls.calls, name="calls"),
     path("<slug:slug>/llm/runs/<int:pk>/calls/<int:call_pk>/", calls.call, name="call"),
     path("<slug:slug>/llm/runs/<int:pk>/checks/", checks.run_checks, name="run-checks"),

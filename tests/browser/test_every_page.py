@@ -25,6 +25,7 @@ from apps.corpus.services.freezing import freeze_datasets
 from apps.corpus.services.saved_mappings import keep_mapping
 from apps.corpus.services.uploads import receive_upload as receive_conversations
 from apps.frameworks.models import ScalePoint
+from apps.llm.models import RunState
 from apps.llm.services.baselines import compute_baseline, request_baseline
 from apps.llm.services.bias import check_bias, request_checks
 from apps.reports.plans import ReportPlan
@@ -82,6 +83,7 @@ NO_PAGES = {
     "common:readyz",
     "frameworks:yaml",
     "llm:prompt-preview",
+    "llm:run-budget",
     "llm:run-cancel",
     "llm:run-pause",
     "llm:run-resume",
@@ -351,14 +353,17 @@ def pages_of_checks(owner, study) -> dict[str, str]:
     paid = make_endpoint("paid", price_input=10, price_output=100)
     first = make_run(study, paid, name="checked", samples=2)
     waiting = make_run(study, paid, name="waits")
-    for run in (first, waiting):
+    asked = make_run(study, paid, name="asked")
+    for run in (first, waiting, asked):
         answer_all(run, lambda call, dimension: float(1 + (call.item_id + call.sample * call.position) % 5), rate=False)
     reversed_run = make_run(study, model_rater=first.model_rater, checks=first)
     answer_all(reversed_run, lambda call, dimension: float(1 + call.item_id % 4))
     run_job(pk=request_checks(run=first, by=owner).job.pk, work=check_bias)
     rate_a_little(study, shift=1)
     request_checks(run=waiting, by=owner)
+    make_run(study, model_rater=asked.model_rater, checks=asked, state=RunState.RUNNING, created_by=owner)
     return {
+        "llm:run-checks, asked again": reverse("llm:run-checks", args=[study.slug, asked.pk]),
         "llm:run-checks": reverse("llm:run-checks", args=[study.slug, first.pk]),
         "llm:run-checks, waiting": reverse("llm:run-checks", args=[study.slug, waiting.pk]),
     }

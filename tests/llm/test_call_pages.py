@@ -225,6 +225,18 @@ def test_a_call_leads_to_its_neighbours(call, run, sign_in, rosa):
     assert last.context["shown"].next is None
 
 
+def test_neighbours_are_those_of_the_list_that_one_came_from(call, run, sign_in, rosa):
+    client = sign_in(rosa)
+    first, *_others, last = run.calls.all()
+    Call.objects.filter(pk__in=[first.pk, call.pk, last.pk]).update(state=CallState.FAILED)
+    listed = client.get(calls_page(run), {"state": "failed"}).text
+    assert f"{call_page(call)}?state=failed" in listed
+    answer = client.get(call_page(call), {"state": "failed"})
+    assert (answer.context["shown"].previous, answer.context["shown"].next) == (first.pk, last.pk)
+    assert f"{call_page(last)}?state=failed" in answer.text
+    assert f"{calls_page(run)}?state=failed" in answer.text
+
+
 def test_a_call_that_was_never_sent(grief, sign_in, rosa):
     text = sign_in(rosa).get(call_page(make_run(grief).calls.first())).text
     assert "Nothing was sent for this call yet." in text

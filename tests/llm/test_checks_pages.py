@@ -10,8 +10,10 @@ from apps.common.models import Job
 from apps.common.services.jobs import run_job
 from apps.llm.bias_figures import ORDER_STATISTICS, Check, Figure
 from apps.llm.models import BiasCheck, Endpoint, Run, RunState
+from apps.llm.services.asking_again import ask_again
 from apps.llm.services.bias import FORMAT, CheckResults, check_bias, request_checks
 from apps.llm.services.controls import RunError
+from apps.llm.services.planning import PlanError
 from apps.llm.views.shown_checks import ShownTable, checks_of, shown_tables
 from apps.studies.models import ExclusionReason, MemberRole, Membership, Study, StudyStatus
 from apps.studies.services.exclusions import exclude
@@ -184,6 +186,53 @@ def test_asking_again_makes_and_starts_a_reversed_run(run: Run, sign_in, rosa, t
     before = Rating.objects.count()
     answer_all(again, 2.0)
     assert Rating.objects.count() == before
+
+
+def test_while_one_is_open_nothing_is_asked_a_second_time(run: Run, sign_in, rosa, triggered: list[int]) -> None:
+    client = sign_in(rosa)
+    assert "<button>Ask again" in client.get(address(run)).content.decode()
+    client.post(address(run, "run-reversed"), {"n_items": 2})
+    again = run.reversed_runs.get()
+    shown = client.get(address(run)).content.decode()
+    assert f'<a href="{address(again, "run")}">Run {again.pk}</a>' in shown
+    assert "0 of 4 calls have ended" in shown
+    assert "The model is being asked." in shown
+    assert "?part=asked-again" in shown
+    assert "n_items" not in shown
+    answer = client.post(address(run, "run-reversed"), {"n_items": 2})
+    assert answer.status_code == 422
+    assert (run.reversed_runs.count(), triggered) == (1, [run.endpoint_id])
+    Run.objects.filter(pk=again.pk).update(state=RunState.PAUSED)
+    shown = client.get(address(run)).content.decode()
+    assert "It stands still" in shown
+    assert "?part=asked-again" not in shown
+    answer_all(again, 2.0)
+    shown = client.get(address(run)).content.decode()
+    assert "It was asked before." in shown
+    assert "<button>Ask once more" in shown
+
+
+def test_htmx_gets_the_part_on_reversed_runs(run: Run, sign_in, rosa) -> None:
+    make_run(run.study, model_rater=run.model_rater, checks=run, state=RunState.RUNNING)
+    text = sign_in(rosa).get(address(run), {"part": "asked-again"}, **HTMX).content.decode()
+    assert text.strip().startswith('<div id="asked-again" hx-get=')
+    assert 'id="checks"' not in text
+
+
+def test_a_refused_request_says_that_it_is_asked_already(run: Run, sign_in, rosa, triggered: list[int]) -> None:
+    again = make_run(run.study, model_rater=run.model_rater, checks=run, state=RunState.PAUSED)
+    with pytest.raises(PlanError, match=f"Run {again.pk} asks this again already"):
+        ask_again(run=run, n_items=1, by=rosa)
+
+
+def test_scales_are_folded_by_framework_and_all_of_them_stand_open(run: Run, sign_in, rosa) -> None:
+    answer_all(make_run(run.study, model_rater=run.model_rater, checks=run), 3.0)
+    checked(run, rosa)
+    shown = sign_in(rosa).get(address(run)).content.decode()
+    name = run.model_rater.version.frameworks.get().name
+    order = shown[shown.index('id="check-order"') : shown.index('id="check-draws"')]
+    assert order.index("All scales") < order.index('<details class="check-part">') < order.index(name)
+    assert order.count("<details") == 1
 
 
 def test_the_ladder_of_asking_again(run: Run, sign_in, rosa, otto, emil, strangers, triggered: list[int]) -> None:

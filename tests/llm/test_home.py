@@ -159,3 +159,26 @@ def test_runs_are_paginated_by_a_constant_number_of_queries(sign_in, grief, rosa
     second = client.get(f"{HOME}?page=2", headers=headers).content.decode()
     assert "Page 2 of 2" in second
     assert "model-0<" in second
+
+
+def test_prompts_come_in_pages(sign_in, grief, rosa):
+    for number in range(10, 23):
+        make_version(grief, name=f"Prompt {number}")
+    client = sign_in(rosa)
+    first = client.get(HOME).content.decode()
+    assert "13 prompts, each with its newest version" in first
+    assert "Page 1 of 2 of prompts" in first
+    assert "Prompt 22<" not in first
+    second = client.get(HOME, {"prompts": "2"}).content.decode()
+    assert "Prompt 22<" in second
+    assert "Prompt 10<" not in second
+
+
+def test_names_of_raters_lead_to_how_far_they_agree_for_who_may_see_it(sign_in, grief, rosa):
+    answer_all(make_run(grief, name="judge"))
+    there = reverse("agreement:rater", args=["grief", "judge"])
+    assert f'<a href="{there}"><bdi>judge</bdi></a>' in sign_in(rosa).get(HOME).content.decode()
+    grief.raters.create(name="expert9", kind="expert", user=rosa)
+    page = sign_in(rosa).get(HOME).content.decode()
+    assert there not in page
+    assert "<bdi>judge</bdi>" in page

@@ -20,6 +20,7 @@ from apps.studies.services.design import create_study
 from tests.conftest import make_dataset, make_framework, make_study
 from tests.llm.made import property_test
 from tests.llm.test_prompting import new_version, rate, use
+from tests.llm.worlds import make_endpoint
 from tests.walking import add_person
 
 TEMPLATE = DEFAULT_TEMPLATES[Use.SCALE]
@@ -300,6 +301,23 @@ class TestPreview:
         page = sign_in(rosa).get(there, preview_of(study, framework)).content.decode()
         assert "<html" in page
         assert "I lost letter 3." in page
+
+    def test_tokens_add_up_and_an_endpoint_is_chosen(self, version, framework, rosa, sign_in):
+        study, client = version.prompt.study, sign_in(rosa)
+        there = address("prompt-version", study, version.pk)
+        assert ">near</option>" not in client.get(there).content.decode()
+        near = make_endpoint("near")
+        assert f'<option value="{near.pk}" selected>near</option>' in client.get(there).content.decode()
+        answer = client.get(there, preview_of(study, framework, **{"preview-endpoint": near.pk}), headers=HTMX)
+        shown = answer.context["preview"]
+        parts = [message.tokens for message in shown.messages] + [shown.schema_tokens, shown.tokens_around]
+        assert sum(parts) == shown.tokens
+        assert shown.tokens_around > 0
+        assert f"and {shown.tokens_around} that the form of the chat adds around them" in answer.content.decode()
+
+    def test_the_preview_stands_before_the_button_that_saves(self, version, rosa, sign_in):
+        page = sign_in(rosa).get(address("prompt-edit", version.prompt.study, version.pk)).content.decode()
+        assert page.index(">Preview</button>") < page.index(">Save as a new version</button>")
 
     def test_what_is_not_saved_yet_as_part_and_as_page(self, grief, framework, rosa, sign_in):
         given = form(framework, system="Rate with unsaved care.", name="", **preview_of(grief, framework))

@@ -169,6 +169,17 @@ def test_a_dry_run_stores_nothing(grief):
     assert not TextConsent.objects.exists()
 
 
+def test_an_empty_dry_run_estimates_nothing(grief):
+    make_endpoint()
+    run_command("--name=judge")
+    said = run_command("--dry-run")
+    assert "(asked before)" in said
+    assert "There is nothing to ask." in said
+    assert "the rest" not in said
+    assert "0 calls" not in said
+    assert "second" not in said
+
+
 def test_every_option_reaches_the_run(grief):
     make_endpoint(takes_seed=True, price_input=Decimal(1), price_output=Decimal(1))
     make_version(grief, name="warm: new", number=1)

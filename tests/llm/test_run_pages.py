@@ -192,7 +192,7 @@ def test_it_asks_again_only_while_something_is_under_way(run, sign_in, rosa):
     change(run, state=RunState.PAUSED, pause=Pause.HAND)
     page = client.get(page_of(run)).text
     assert "every 2s" in page
-    assert "1 request still under way" in page
+    assert "1 call still in hand" in page
     Call.objects.update(state=CallState.DONE)
     change(run, state=RunState.DONE, pause="")
     assert "every 2s" not in client.get(page_of(run)).text
@@ -279,3 +279,155 @@ def test_a_database_that_is_busy_is_said(run, sign_in, rosa, triggered, monkeypa
     page = sign_in(rosa).post(act_of(run, "start"), follow=True).text
     assert "The database is busy just now, and nothing was changed." in page
     assert triggered == []
+
+
+# --- Budget -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def paid(grief) -> Run:
+    """Paused over its budget."""
+    priced = make_endpoint("priced", price_input=Decimal(37), price_output=Decimal(1))
+    return make_run(grief, priced, name="model2", budget=Decimal("12.34"), state=RunState.PAUSED, pause=Pause.BUDGET)
+
+
+def test_the_budget_of_a_paused_run_is_raised_and_it_goes_on(paid, sign_in, rosa, triggered):
+    client = sign_in(rosa)
+    page = client.get(page_of(paid)).text
+    assert "Change the budget of 12.34 USD" in page
+    assert "Give the run a larger budget" in page
+    assert client.post(act_of(paid, "budget"), {"budget": "56.78"}).url == page_of(paid)
+    paid.refresh_from_db()
+    assert (paid.budget, paid.state, paid.pause) == (Decimal("56.78"), RunState.PAUSED, Pause.BUDGET)
+    entry = AuditEntry.objects.get(action="run.budget")
+    assert (entry.actor, entry.details) == (rosa, {"run": paid.pk, "before": "12.34", "budget": "56.78"})
+    assert "Resume the run to let it go on." in client.get(page_of(paid)).text
+    client.post(act_of(paid, "resume"))
+    paid.refresh_from_db()
+    assert (paid.state, paid.pause) == (RunState.RUNNING, "")
+    client.post(act_of(paid, "budget"), {"budget": ""})
+    paid.refresh_from_db()
+    assert paid.budget is None
+    assert "Set a budget" in client.get(page_of(paid)).text
+
+
+@pytest.mark.parametrize("given", ["0", "-1", "much", "1.234", "NaN", "99999999999999"])
+def test_a_budget_that_cannot_be_is_named_beside_its_field(paid, sign_in, rosa, triggered, given):
+    answer = sign_in(rosa).post(act_of(paid, "budget"), {"budget": given})
+    assert answer.status_code == 422
+    assert "field--invalid" in answer.text
+    paid.refresh_from_db()
+    assert (paid.budget, triggered) == (Decimal("12.34"), [])
+    assert not AuditEntry.objects.filter(action="run.budget").exists()
+
+
+def test_only_open_runs_at_endpoints_with_prices_have_a_budget_to_change(run, paid, sign_in, rosa, triggered):
+    client = sign_in(rosa)
+    assert "budget/" not in client.get(page_of(run)).text
+    assert "has no prices" in client.post(act_of(run, "budget"), {"budget": "3"}).text
+    change(paid, state=RunState.DONE, pause="")
+    assert "budget/" not in client.get(page_of(paid)).text
+    client.post(act_of(paid, "budget"), {"budget": "99"})
+    assert "This run is over, so its budget cannot be changed." in client.get(page_of(paid)).text
+    paid.refresh_from_db()
+    assert (paid.budget, triggered) == (Decimal("12.34"), [])
+
+
+def test_who_may_change_a_budget(paid, strangers, client, sign_in, rosa, emil, otto, grief, triggered):
+    act, data = act_of(paid, "budget"), {"budget": "99"}
+    assert client.post(act, data).url.startswith("/accounts/sign-in/")
+    assert sign_in(emil).post(act, data).status_code == 404
+    assert sign_in(otto).post(act, data).status_code == 404
+    grief.memberships.create(user=otto, role=MemberRole.RESEARCHER)
+    assert sign_in(otto).post(act, data).status_code == 403
+    assert "budget/" not in sign_in(otto).get(page_of(paid)).text
+    assert sign_in(rosa).get(act).status_code == 405
+    foreign = make_run(strangers, paid.endpoint, name="foreign")
+    assert sign_in(rosa).post(reverse("llm:run-budget", args=["grief", foreign.pk]), data).status_code == 404
+    paid.refresh_from_db()
+    assert (paid.budget, triggered) == (Decimal("12.34"), [])
+
+
+# --- What came of it, and who did it ----------------------------------------------------------------------------------
+
+
+def test_a_run_that_failed_in_part_says_what_was_rated(grief, sign_in, rosa):
+    run = make_run(grief, samples=2)
+    answer_all(run)
+    first, _second, third, fourth, *_rest = run.calls.order_by("position")
+    # The first question has one answer, the second none.
+    for call in (first, third, fourth):
+        call.answers.all().delete()
+        Call.objects.filter(pk=call.pk).update(state=CallState.FAILED)
+    run.model_rater.rater.ratings.filter(item=third.item_id, dimension=third.dimension_id).delete()
+    text = sign_in(rosa).get(page_of(run)).text
+    assert "Questions rated: 5 of 6, 4 of them from all 2 answers and 1 from fewer. Not rated at all: 1." in text
+    check = make_run(grief, model_rater=run.model_rater, checks=run, state=RunState.DONE)
+    assert "Of 12 questions" not in sign_in(rosa).get(page_of(check)).text
+
+
+def test_calls_in_hand_are_not_said_to_be_sent(run, sign_in, rosa):
+    Endpoint.objects.update(max_concurrent=2)
+    change(run, state=RunState.RUNNING)
+    Call.objects.filter(position__lt=5).update(state=CallState.RUNNING)
+    text = sign_in(rosa).get(page_of(run)).text
+    assert "at most 2 of them are sent at the same time" in text
+    Call.objects.filter(position__lt=4).update(state=CallState.DONE)
+    assert "sent at the same time" not in sign_in(rosa).get(page_of(run)).text
+
+
+def test_who_paused_it_and_who_sealed(run, sign_in, rosa, grief, triggered):
+    client = sign_in(rosa)
+    change(run, state=RunState.RUNNING)
+    client.post(act_of(run, "pause"))
+    text = client.get(page_of(run)).text
+    assert "Rosa paused it on " in text
+    assert "Somebody paused it." not in text
+    assert "Sealed by" not in text
+    client.post(reverse("llm:seal", args=["grief"]), {"to": "unsealed"})
+    assert "Unsealed by Rosa" in client.get(page_of(run)).text
+    client.post(reverse("llm:seal", args=["grief"]), {"to": "sealed"})
+    assert "Sealed by Rosa" in client.get(reverse("llm:home", args=["grief"])).text
+
+
+def test_counts_and_the_failures_lead_to_the_calls_of_that_state(run, sign_in, rosa, grief):
+    Call.objects.filter(position__lt=2).update(state=CallState.FAILED)
+    change(run, state=RunState.PAUSED, pause=Pause.FAILING)
+    text = sign_in(rosa).get(page_of(run)).text
+    calls = reverse("llm:calls", args=["grief", run.pk])
+    assert f'<a href="{calls}?state=failed">Look at the failed calls.</a>' in text
+    assert f'<dd><a href="{calls}?state=failed">2</a></dd>' in text
+    assert "?state=done" not in text
+    grief.raters.create(name="expert9", kind=RaterKind.EXPERT, user=rosa)
+    assert calls not in sign_in(rosa).get(page_of(run)).text
+
+
+def test_exclusions_speak_of_examples_only_where_there_are_some(run, sign_in, rosa):
+    words = "conversations that its prompt shows as examples"
+    assert words not in sign_in(rosa).get(page_of(run)).text
+    version = run.model_rater.version
+    scale = version.frameworks.get().dimensions.first()
+    version.examples.create(dimension=scale, item=run.calls.first().item, slot="low", score=1)
+    assert words in sign_in(rosa).get(page_of(run)).text
+
+
+def test_a_run_and_the_runs_that_check_it_lead_to_each_other(grief, sign_in, rosa):
+    run = make_run(grief, samples=2)
+    check = make_run(grief, model_rater=run.model_rater, checks=run)
+    text = sign_in(rosa).get(page_of(check)).text
+    assert "1 answer to each question, with the points reversed" in text
+    assert "2 answers to each question" not in text
+    assert "no ratings are recorded" in text
+    text = sign_in(rosa).get(page_of(run)).text
+    assert "2 answers to each question" in text
+    assert "Asked again, points reversed" in text
+    assert page_of(check) in text
+
+
+def test_what_was_said_of_an_act_goes_once_the_run_stands_otherwise(run, sign_in, rosa):
+    client = sign_in(rosa)
+    change(run, state=RunState.RUNNING)
+    assert "run-messages" not in ask(client, run, "running")
+    change(run, state=RunState.DONE)
+    assert '<div hx-swap-oob="innerHTML:#run-messages"></div>' in ask(client, run, "running")
+    assert client.get(page_of(run)).text.count('id="run-messages"') == 1

@@ -7,12 +7,14 @@ from django.urls import reverse
 from django.utils import timezone
 
 from apps.annotation.services.recording import Origin, RatingEntry, record_ratings
+from apps.llm.models import Baseline
 from apps.studies.models import Assignment, Item, MemberRole, Membership, Rater
 from apps.studies.services.coverage import coverage_of, imported_coverage_of
 from apps.studies.services.design import add_block
 from apps.studies.services.exclusions import exclude
 from apps.studies.services.progress import progress_of_raters
 from tests.conftest import make_dataset, make_user
+from tests.llm.worlds import answer_all, make_run
 
 
 @pytest.fixture
@@ -205,17 +207,35 @@ def test_refreshing_gives_the_piece(sign_in, rosa, shared):
     assert piece.strip().startswith('<div id="progress">')
 
 
+def test_models_asked_and_baselines_computed_here_are_not_said_to_be_imported(sign_in, rosa, shared):
+    n_before = page(sign_in(rosa), shared).text.count("imported<")
+    answer_all(make_run(shared, name="judge"))
+    constant = imported(shared, "rule", 2, kind="baseline")
+    Baseline.objects.create(study=shared, rater=constant, rule="constant")
+    text = page(sign_in(rosa), shared).text
+    assert '<span class="tag">asked here</span>' in text
+    assert '<span class="tag">computed here</span>' in text
+    assert text.count("imported<") == n_before
+    imported(shared, "gpt", 1)
+    text = page(sign_in(rosa), shared).text
+    assert "asked here, imported<" in text
+    assert text.count("imported<") == n_before + 2
+    found = {(row.block.slug, row.kind): row for row in imported_coverage_of(study=shared)}
+    assert (found["main", "llm"].is_made_here, found["main", "llm"].is_imported) == (True, True)
+    assert (found["main", "baseline"].is_made_here, found["main", "baseline"].is_imported) == (True, False)
+
+
 def test_raters_come_in_pages_with_a_constant_number_of_queries(sign_in, rosa, shared, django_assert_num_queries):
     client = sign_in(rosa)
     give(shared, "crowd001", "shared", "submitted")
     imported(shared, "gpt", 1)
-    with django_assert_num_queries(25):
+    with django_assert_num_queries(26):
         page(client, shared)
     for number in range(10, 50):
         imported(shared, f"model{number}", 3)
     give(shared, "crowd002", "shared", "submitted", "skipped", "assigned")
     give(shared, "crowd003", "shared", "submitted", "skipped", "assigned")
-    with django_assert_num_queries(25):
+    with django_assert_num_queries(26):
         text = page(client, shared).text
     assert "Page 1 of 2" in text
     assert "model49" in page(client, shared, page="2").text

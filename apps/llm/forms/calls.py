@@ -1,6 +1,7 @@
 """What of a run's calls is listed."""
 
 from typing import Any
+from urllib.parse import urlencode
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
@@ -22,6 +23,11 @@ class CallFilterForm(forms.Form):
         super().__init__(*args, **kwargs)
         scales = [(scale.pk, scale.label) for scale in scales_of(run)]
         self.fields["scale"].choices = [("", _("every scale")), *scales]  # type: ignore[attr-defined]
+
+    @property
+    def query(self) -> str:
+        """What is chosen as the query of an address, "" where everything is. Of a form that was looked at."""
+        return urlencode({name: value for name, value in self.cleaned_data.items() if value not in ("", None)})
 
     def chosen(self) -> Filter:
         """What is valid of it; a choice that is not there narrows nothing, and is named beside its field."""

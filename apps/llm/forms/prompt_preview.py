@@ -48,6 +48,7 @@ class PreviewForm(forms.Form):
             for pk, block, external_id, title in shown[:MOST_ITEMS]
         ]
         endpoint_field.queryset = Endpoint.objects.in_use()  # type: ignore[attr-defined]
+        endpoint_field.initial = Endpoint.objects.in_use().first()
         scale_field = self.fields["scale"]
         scale_field.choices = _scales(use, dimensions)  # type: ignore[attr-defined]
         if use is Use.FRAMEWORK:

@@ -147,8 +147,8 @@ def rows_of(calls: Sequence[Call]) -> list[CallRow]:
     return [CallRow(call, answers[call.pk]) for call in calls]
 
 
-def show_call(call: Call) -> ShownCall:
-    """A constant number of queries, whatever was asked and answered."""
+def show_call(call: Call, chosen: Filter = EVERYTHING) -> ShownCall:
+    """A constant number of queries, whatever was asked and answered. Its neighbours are those of the chosen calls."""
     turns = turns_shown(call.item)
     numbers = {turn.index: number for number, turn in enumerate(turns, start=1)}
     found = CallAnswer.objects.filter(call=call).select_related("dimension").order_by("dimension__position")
@@ -166,8 +166,8 @@ def show_call(call: Call) -> ShownCall:
         exchanges=exchanges,
         answers=answers,
         turns=[ShownTurn(turn, cut(turn.text, spans.get(turn.index, []))) for turn in turns],
-        previous=_neighbour(call, "-position", position__lt=call.position),
-        next=_neighbour(call, "position", position__gt=call.position),
+        previous=_neighbour(call, chosen, "-position", position__lt=call.position),
+        next=_neighbour(call, chosen, "position", position__gt=call.position),
     )
 
 
@@ -205,5 +205,5 @@ def _passage(quote: Mapping[str, Any], numbers: Mapping[int, int]) -> Passage:
     )
 
 
-def _neighbour(call: Call, order: str, **where: int) -> int | None:
-    return Call.objects.filter(run=call.run_id, **where).order_by(order).values_list("pk", flat=True).first()
+def _neighbour(call: Call, chosen: Filter, order: str, **where: int) -> int | None:
+    return calls_of(call.run, chosen).filter(**where).order_by(order).values_list("pk", flat=True).first()

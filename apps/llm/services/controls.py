@@ -1,6 +1,8 @@
-"""What people do with a run: start, pause, resume, cancel, and ask again what failed. Whoever asks may manage it."""
+"""What people do with a run: start, pause, resume, cancel, ask again what failed, change its budget. They manage it."""
 
 from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
@@ -9,14 +11,16 @@ from django.utils.translation import gettext as _
 from apps.accounts.models import User
 from apps.common.models import AuditEntry
 from apps.llm.models import Call, CallState, Pause, Run, RunState
-from apps.llm.services.consent import leave_problem
+from apps.llm.services.consent import ConsentError, give_consent, leave_problem, needs_consent
 from apps.llm.services.endpoints import key_is_set
-from apps.llm.services.run_setup import setup_problem
 from apps.llm.services.outages import forget_failures
+from apps.llm.services.planning import budget_problem
+from apps.llm.services.run_setup import setup_problem
 from apps.llm.services.run_states import finish_runs, lock_runs
 from apps.llm.services.settling import Group, settle
 from apps.studies.models import StudyStatus
 
+OPEN_STATES = (RunState.READY, RunState.RUNNING, RunState.PAUSED)
 _GROUP_FACTS = ("run_id", "item_id", "framework_id", "dimension_id")
 
 
@@ -25,8 +29,12 @@ class RunError(ValueError):
 
 
 @transaction.atomic
-def start_run(*, run: Run, by: User | None) -> Run:
-    """Let a run that is ready ask. The caller triggers its endpoint. Raises RunError."""
+def start_run(*, run: Run, by: User | None, confirms: bool = False) -> Run:
+    """Let a run that is ready ask. The caller triggers its endpoint. Raises RunError.
+
+    confirms: whoever starts it says that the study's text may be sent to the endpoint.
+    """
+    _confirm(run, by, confirms=confirms)
     forget_failures([run.endpoint_id])
     run = _locked(run, [RunState.READY], _("Only a run that is ready can be started."))
     _check_may_ask(run)
@@ -42,11 +50,14 @@ def pause_run(*, run: Run, by: User | None) -> Run:
 
 
 @transaction.atomic
-def resume_run(*, run: Run, by: User | None) -> Run:
+def resume_run(*, run: Run, by: User | None, confirms: bool = False) -> Run:
     """Let a paused run go on, its waiting calls with all their attempts. The caller triggers its endpoint.
+
+    confirms: as for `start_run`.
 
     Raises RunError. Whatever made it pause is taken to be mended: nothing that failed before counts any more.
     """
+    _confirm(run, by, confirms=confirms)
     forget_failures([run.endpoint_id])
     run = _locked(run, [RunState.PAUSED], _("Only a run that is paused can be resumed."))
     _check_may_ask(run)
@@ -64,9 +75,7 @@ def cancel_run(*, run: Run, by: User | None) -> Run:
 
     What was answered stays, ratings included: a question of which only some samples were asked is rated by those.
     """
-    run = _locked(
-        run, [RunState.READY, RunState.RUNNING, RunState.PAUSED], _("This run is over, so it cannot be cancelled.")
-    )
+    run = _locked(run, OPEN_STATES, _("This run is over, so it cannot be cancelled."))
     now = timezone.now()
     waiting = Call.objects.filter(run=run, state=CallState.PENDING)
     answered = Call.objects.filter(run=run, answers__isnull=False).values("item")
@@ -111,6 +120,24 @@ def retry_failed(*, run: Run, by: User | None) -> Run:
     return _moved(run, state, "retry", by, pause=Pause(run.pause) if run.pause else None, calls=n_failed)
 
 
+@transaction.atomic
+def change_budget(*, run: Run, budget: Decimal | None, by: User | None) -> Run:
+    """Give an open run another budget, None for no limit. Raises RunError.
+
+    One that is paused stays so until it is resumed. A budget below what was spent already is allowed: then nothing more
+    is asked.
+    """
+    run = _locked(run, OPEN_STATES, _("This run is over, so its budget cannot be changed."))
+    if problem := budget_problem(run.endpoint, budget):
+        raise RunError(problem)
+    if budget == run.budget:
+        return run
+    before, run.budget = run.budget, budget
+    run.save(update_fields=["budget", "updated_at"])
+    _remember(run, "budget", by, before=_written(before), budget=_written(budget))
+    return run
+
+
 # --- Checks and states ----------------------------------------------------------------------------------------------
 
 
@@ -120,6 +147,16 @@ def _locked(run: Run, allowed: Sequence[RunState], sentence: str) -> Run:
     if locked.state not in allowed:
         raise RunError(sentence)
     return locked
+
+
+def _confirm(run: Run, by: User | None, *, confirms: bool) -> None:
+    """Before any run is locked: the study and the endpoint come first. What is refused after it undoes it."""
+    if not confirms or not needs_consent(study=run.study, endpoint=run.endpoint):
+        return
+    try:
+        give_consent(study=run.study, endpoint=run.endpoint, by=by)
+    except ConsentError as problem:
+        raise RunError(str(problem)) from None
 
 
 def _check_may_ask(run: Run) -> None:
@@ -143,5 +180,13 @@ def _moved(run: Run, state: RunState, verb: str, by: User | None, *, pause: Paus
     if not pause:
         run.pause_detail = ""
     run.save(update_fields=["state", "pause", "pause_detail", "started_at", "finished_at", "updated_at"])
-    AuditEntry.objects.create(actor=by, action=f"run.{verb}", subject=run.study.slug, details={"run": run.pk} | details)
+    _remember(run, verb, by, **details)
     return run
+
+
+def _remember(run: Run, verb: str, by: User | None, **details: Any) -> None:
+    AuditEntry.objects.create(actor=by, action=f"run.{verb}", subject=run.study.slug, details={"run": run.pk} | details)
+
+
+def _written(budget: Decimal | None) -> str | None:
+    return None if budget is None else f"{budget:.2f}"

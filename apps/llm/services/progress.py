@@ -40,9 +40,12 @@ class RunProgress:
 
     `rate` is in answers a minute, `seconds_left` by that rate; None: not known. `cost` is of the requests whose cost is
     known, `n_cost_unknown` those that were answered without one. `n_ratings` are the rater's, of all its runs.
+    Calls are claimed a little ahead: of `n_running` (and of `n_in_flight`) at most `most_at_once` are sent at one time,
+    the others are held to be sent next.
     """
 
     calls: dict[str, int]
+    most_at_once: int
     n_in_flight: int
     n_answered: int
     n_failed_requests: int
@@ -72,6 +75,11 @@ class RunProgress:
     @property
     def n_running(self) -> int:
         return self.calls.get(CallState.RUNNING, 0)
+
+    @property
+    def n_held(self) -> int:
+        """Calls taken up that cannot be sent yet: at least so many."""
+        return max(0, self.n_running - self.most_at_once)
 
     @property
     def n_done(self) -> int:
@@ -124,6 +132,7 @@ def progress_of(run: Run) -> RunProgress:
     held_until = run.endpoint.held_until
     return RunProgress(
         calls=calls,
+        most_at_once=run.endpoint.max_concurrent,
         n_in_flight=requests["n_in_flight"],
         n_answered=requests["n_answered"],
         n_failed_requests=requests["n_failed"],

@@ -1,10 +1,10 @@
 """Prompts and versions as pages show them: lists, the lines of a version, its examples and its raters."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.db.models import Count, Exists, OuterRef, QuerySet, Subquery
 from django.utils.translation import gettext_lazy as _
 
 from apps.common.counting import counted
@@ -28,17 +28,22 @@ class PromptRow:
     n_raters: int
 
 
-def prompts_of(study: Study) -> list[PromptRow]:
-    """The study's prompts by name, each with its newest version. Two queries."""
+def prompts_of(study: Study) -> "QuerySet[Prompt, Prompt]":
+    """The study's prompts by name that have a version, each with `newest_id`, `n_versions` and `n_raters`."""
     newest = PromptVersion.objects.filter(prompt=OuterRef("pk")).order_by("-number").values("pk")[:1]
-    prompts = Prompt.objects.filter(study=study).annotate(
+    prompts = Prompt.objects.filter(Exists(PromptVersion.objects.filter(prompt=OuterRef("pk"))), study=study)
+    return prompts.annotate(
         newest_id=Subquery(newest),
         n_versions=counted(PromptVersion.objects.filter(prompt=OuterRef("pk")), by="prompt"),
         n_raters=counted(ModelRater.objects.filter(version__prompt=OuterRef("pk")), by="version__prompt"),
-    )
-    rows = list(prompts.order_by("name", "pk"))
+    ).order_by("name", "pk")
+
+
+def prompt_rows(prompts: Iterable[Any]) -> list[PromptRow]:
+    """Prompts of `prompts_of`, each with its newest version. Two queries."""
+    rows = list(prompts)
     versions = PromptVersion.objects.select_related("prompt", "created_by").in_bulk([row.newest_id for row in rows])
-    return [PromptRow(row, versions[row.newest_id], row.n_versions, row.n_raters) for row in rows if row.newest_id]
+    return [PromptRow(row, versions[row.newest_id], row.n_versions, row.n_raters) for row in rows]
 
 
 def raters_of(version: PromptVersion) -> list[ModelRater]:

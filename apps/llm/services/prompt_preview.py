@@ -80,6 +80,11 @@ class Preview:
     n_left_out: int
     fit: Fit | None
 
+    @property
+    def tokens_around(self) -> int:
+        """What the form of the chat adds around messages and schema."""
+        return self.tokens - self.schema_tokens - sum(message.tokens for message in self.messages)
+
 
 class PreviewError(ValueError):
     """The prompt cannot be made; the message says why."""

@@ -10,6 +10,9 @@ from apps.llm.models import OPEN_CALL_STATES, CallState, Exchange, ExchangeState
 from apps.llm.services.progress import progress_of_many
 from apps.studies.models import Study
 
+# So many reversed runs of a run are shown with it, the newest.
+REVERSED_SHOWN = 10
+
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
@@ -41,6 +44,11 @@ def runs_of(study: Study) -> QuerySet[Run]:
     """The newest first, each with its rater, prompt version and endpoint."""
     runs = Run.objects.filter(study=study).order_by("-created_at", "-pk")
     return runs.select_related("study", "endpoint", "model_rater__rater", "model_rater__version__prompt", "created_by")
+
+
+def reversed_runs_of(run: Run) -> QuerySet[Run]:
+    """The runs that ask the run's questions once more, the newest first."""
+    return runs_of(run.study).filter(checks=run)
 
 
 def listed_runs(runs: Iterable[Run]) -> list[RunRow]:

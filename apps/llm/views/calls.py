@@ -34,6 +34,7 @@ def calls(request: PersonRequest, slug: str, pk: int) -> HttpResponse:
         "is_narrowed": any(value not in ("", None) for value in chosen),
         "page_obj": page,
         "rows": rows_of(list(page)),
+        "query": form.query,
     }
     return render_page_or_partial(request, "llm/calls.html", context, partial="call-list")
 
@@ -45,6 +46,8 @@ def call(request: PersonRequest, slug: str, pk: int, call_pk: int) -> HttpRespon
     if hidden:
         return hidden
     run = get_object_or_404(runs_of(study), pk=pk)
+    form = CallFilterForm(request.GET, run=run)
+    chosen = form.chosen()
     known = run.calls.select_related("item__conversation", "item__block__dataset", "framework", "dimension")
     found = get_object_or_404(known, pk=call_pk)
     context = {
@@ -52,6 +55,7 @@ def call(request: PersonRequest, slug: str, pk: int, call_pk: int) -> HttpRespon
         "is_managed": study.is_managed_by(request.user),
         "run": run,
         "call": found,
-        "shown": show_call(found),
+        "shown": show_call(found, chosen),
+        "query": form.query,
     }
     return render(request, "llm/call.html", context)

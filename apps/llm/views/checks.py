@@ -15,17 +15,23 @@ from apps.common.tasks import start_job
 from apps.common.views.jobs import progress_of
 from apps.llm.access import study_in_sight
 from apps.llm.forms.checks import ReversedForm
-from apps.llm.models import Run
+from apps.llm.models import Run, RunState
 from apps.llm.services.bias import BiasError, request_checks
 from apps.llm.services.consent import leave_problem
+from apps.llm.services.run_listing import REVERSED_SHOWN, listed_runs, reversed_runs_of
 from apps.llm.views.shown_checks import checks_of
 from apps.studies.models import Study, StudyStatus
+
+ASKED_AGAIN = "asked-again"
 
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def run_checks(request: PersonRequest, slug: str, pk: int) -> HttpResponse:
-    """The page asks for its part `checks` again and again while they are computed; a POST asks for them."""
+    """The page asks for its part `checks` again and again while they are computed; a POST asks for them.
+
+    `part`: asked-again, for the part on reversed runs alone, while one is running.
+    """
     study, hidden = study_in_sight(request, slug)
     if hidden:
         return hidden
@@ -36,7 +42,8 @@ def run_checks(request: PersonRequest, slug: str, pk: int) -> HttpResponse:
     if request.method == "POST":
         return _check(request, study, run)
     context = checks_context(request, study, run)
-    return render_page_or_partial(request, "llm/checks.html", context, partial="checks")
+    partial = ASKED_AGAIN if request.GET.get("part") == ASKED_AGAIN else "checks"
+    return render_page_or_partial(request, "llm/checks.html", context, partial=partial)
 
 
 def checks_context(request: PersonRequest, study: Study, run: Run, form: ReversedForm | None = None) -> dict[str, Any]:
@@ -44,12 +51,16 @@ def checks_context(request: PersonRequest, study: Study, run: Run, form: Reverse
     shown = checks_of(run)
     job = shown.state.job
     n_items = shown.state.asking_again.n_items
+    again = listed_runs(reversed_runs_of(run)[:REVERSED_SHOWN])
     return {
         "study": study,
         "run": run,
         "is_managed": study.is_managed_by(request.user),
         "is_draft": study.status == StudyStatus.DRAFT,
         "checks": shown,
+        "reversed_rows": again,
+        "is_asked_again": run.reversed_runs.open().exists(),
+        "is_asking": any(row.run.state == RunState.RUNNING for row in again),
         "reversed_form": form or ReversedForm(initial={"n_items": n_items or None}),
         "leave_problem": leave_problem(study=study, endpoint=run.endpoint),
         **(progress_of(job) if job and job.is_open else {}),

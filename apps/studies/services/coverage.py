@@ -19,6 +19,8 @@ class GroupCoverage:
     items_by_raters: number of raters who handed an item in -> number of items. Sums to `n_items`.
     complete: keys of the items that have all that were asked for.
     n_in_hand: items that raters have taken and not handed in, counted once for each rater.
+    is_made_here, is_imported: of raters who are nobody on this site, whether there are models that were asked (or
+    baselines computed) here, and others.
     """
 
     block: Block
@@ -29,6 +31,8 @@ class GroupCoverage:
     n_in_hand: int = 0
     items_by_raters: Counter[int] = field(default_factory=Counter)
     complete: set[int] = field(default_factory=set)
+    is_made_here: bool = False
+    is_imported: bool = False
 
     @property
     def n_complete(self) -> int:
@@ -81,18 +85,24 @@ def coverage_of(*, study: Study) -> list[GroupCoverage]:
 def imported_coverage_of(*, study: Study) -> list[GroupCoverage]:
     """The same for raters who are nobody on this site: imported, simulated, models. Two queries."""
     blocks = {block.pk: (block, n_items) for block, n_items in _blocks(study)}
+    # The reverse relations are those of the app llm.
+    behind = Q(ratings__rater__model_rater__isnull=False) | Q(ratings__rater__baseline__isnull=False)
     rows = (
         Item.objects.filter(block__study=study, ratings__isnull=False, ratings__rater__user=None)
         .order_by()
         .values_list("block", "ratings__rater__kind", "pk")
         # The reverse relation is that of annotation.Rating: raters are counted, no value is read.
-        .annotate(n=Count("ratings__rater", distinct=True))
+        .annotate(
+            n=Count("ratings__rater", distinct=True), n_here=Count("ratings__rater", filter=behind, distinct=True)
+        )
     )
     found: dict[tuple[int, str], GroupCoverage] = {}
-    for block_id, kind, _item, n in rows.iterator():
+    for block_id, kind, _item, n, n_here in rows.iterator():
         block, n_items = blocks[block_id]
         group = found.setdefault((block_id, kind), GroupCoverage(block, RaterKind(kind), None, n_items))
         group.items_by_raters[n] += 1
+        group.is_made_here |= n_here > 0
+        group.is_imported |= n_here < n
     _count_untouched(found.values())
     return [group for _, group in sorted(found.items(), key=lambda pair: (pair[1].block.position, pair[0][1]))]
 

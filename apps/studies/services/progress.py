@@ -42,7 +42,10 @@ class BlockTally:
 
 @dataclass(slots=True)
 class RaterProgress:
-    """`is_present`: the rater is somebody who rates on this site; else the ratings came in finished."""
+    """`is_present`: the rater is somebody who rates on this site; else the ratings came in finished.
+
+    is_made_here: of those, a model that was asked or a baseline that was computed on this site.
+    """
 
     rater: Rater
     blocks: list[BlockTally]
@@ -50,6 +53,7 @@ class RaterProgress:
     seen_at: datetime | None = None
     is_excluded: bool = False
     n_excluded_items: int = 0
+    is_made_here: bool = False
 
     @property
     def is_present(self) -> bool:
@@ -63,7 +67,7 @@ class _Counts:
 
 
 def progress_of_raters(*, study: Study, raters: Sequence[Rater]) -> list[RaterProgress]:
-    """A row for each of the raters, all of the study, in their order. Seven queries, however many there are.
+    """A row for each of the raters, all of the study, in their order. Eight queries, however many there are.
 
     For raters who are nobody on this site, an item they have any rating of counts as done.
     """
@@ -72,6 +76,7 @@ def progress_of_raters(*, study: Study, raters: Sequence[Rater]) -> list[RaterPr
     counts = _assignments(raters)
     finished = _imported([rater.pk for rater in raters if rater.user_id is None])
     excluded = _exclusions(raters)
+    made_here = _made_here([rater.pk for rater in raters])
     rows = []
     for rater in raters:
         own = [
@@ -82,7 +87,8 @@ def progress_of_raters(*, study: Study, raters: Sequence[Rater]) -> list[RaterPr
         for part in own:
             total.add(part.tally)
         whole, n_items_excluded = excluded.get(rater.pk, (0, 0))
-        rows.append(RaterProgress(rater, own, total, counts.seen_at.get(rater.pk), whole > 0, n_items_excluded))
+        seen_at, is_made_here = counts.seen_at.get(rater.pk), rater.pk in made_here
+        rows.append(RaterProgress(rater, own, total, seen_at, whole > 0, n_items_excluded, is_made_here))
     return rows
 
 
@@ -133,6 +139,12 @@ def _imported(raters: Sequence[int]) -> dict[tuple[int, int], int]:
         .annotate(n=Count("ratings__item", distinct=True))
     )
     return {(rater, block): n for rater, block, n in rows}
+
+
+def _made_here(raters: Sequence[int]) -> set[int]:
+    """Those that a model or a rule of this site stands behind. The reverse relations are those of the app llm."""
+    behind = Q(model_rater__isnull=False) | Q(baseline__isnull=False)
+    return set(Rater.objects.filter(behind, pk__in=raters).order_by().values_list("pk", flat=True))
 
 
 def _exclusions(raters: Sequence[Rater]) -> dict[int, tuple[int, int]]:

@@ -179,6 +179,12 @@ def discussion_history(study: Study) -> QuerySet[AuditEntry]:
     return acts.select_related("actor").order_by("-at", "-pk")
 
 
+def last_seal(study: Study) -> AuditEntry | None:
+    """Who sealed or unsealed the models' scores last, and when; None where nobody has."""
+    acts = AuditEntry.objects.filter(action__in=SEAL_ACTS, subject=study.slug)
+    return acts.select_related("actor").order_by("-pk").first()
+
+
 def _locked(study: Study, status: StudyStatus, refusal: str) -> Study:
     study = Study.objects.select_for_update().get(pk=study.pk)
     if study.status != status:

@@ -16,7 +16,7 @@ from apps.llm.services.controls import RunError, start_run
 from apps.llm.services.estimating import duration_in_words
 from apps.llm.services.making_runs import Preview, RunOrder, make_run, preview_run
 from apps.llm.services.model_raters import ModelRaterError
-from apps.llm.services.planning import LeftOut, PlanError, RunSelection
+from apps.llm.services.planning import LeftOut, PlanError, RunPlan, RunSelection
 from apps.llm.services.prompting import PromptingError, frameworks_of, versions_of
 from apps.llm.tasks import trigger_endpoint
 from apps.llm.templates import Use
@@ -114,9 +114,19 @@ class Command(BaseCommand):
     # --- What is said -----------------------------------------------------------------------------------------------
 
     def _tell_plan(self, preview: Preview, order: RunOrder) -> None:
-        plan, estimate = preview.plan, preview.plan.estimate
-        kind = "asked before, and now about the rest" if preview.is_known else "new"
+        kind = "new"
+        if preview.is_known:
+            kind = "asked before, and now about the rest" if preview.plan.n_calls else "asked before"
         self.stdout.write(f"Rater: {preview.name} ({kind}), prompt {preview.version}, endpoint {order.endpoint.name}.")
+        if preview.plan.n_calls:
+            self._tell_estimate(preview.plan, order)
+        else:
+            self.stdout.write("There is nothing to ask.")
+        for reason, count in preview.plan.left_out_counts.items():
+            self.stdout.write(f"Left out, {LeftOut(reason).label}: {count:,}")
+
+    def _tell_estimate(self, plan: RunPlan, order: RunOrder) -> None:
+        estimate = plan.estimate
         if estimate.cost is None:
             cost = "cost unknown: the endpoint has no prices"
         else:
@@ -126,8 +136,6 @@ class Command(BaseCommand):
             f"{estimate.input_tokens:,} tokens of prompts and {estimate.output_tokens:,} of answers, {cost}, about "
             f"{duration_in_words(estimate.seconds)}."
         )
-        for reason, count in plan.left_out_counts.items():
-            self.stdout.write(f"Left out, {LeftOut(reason).label}: {count:,}")
 
     def _tell_leave(self, study: Study, order: RunOrder) -> None:
         problem = leave_problem(study=study, endpoint=order.endpoint)
