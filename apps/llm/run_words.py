@@ -35,7 +35,7 @@ PAUSES: Mapping[str, PauseWords] = {
         _("An admin of the site tests the endpoint on its page, and mends what it names; then resume."),
     ),
     Pause.FAILING: PauseWords(
-        _("Twenty calls in a row failed."),
+        _("One request after another failed."),
         _("Once the cause is gone, resume, and then try the failed calls again."),
     ),
     Pause.SETUP: PauseWords(
