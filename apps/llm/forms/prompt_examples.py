@@ -131,7 +131,7 @@ def _choices(given: Mapping[str, Any], dimensions: Iterable[Dimension]) -> Choic
     for dimension in dimensions:
         for slot in SLOTS:
             item = str(given.get(field_name(dimension.pk, slot)) or "")
-            if item.isascii() and item.isdigit():
+            if item.isascii() and item.isdigit() and len(item) < 19:
                 choices.setdefault(dimension.pk, {})[slot] = int(item)
     return choices
 

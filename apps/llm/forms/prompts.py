@@ -33,6 +33,7 @@ from apps.llm.templates import PromptTemplate, Use
 from apps.studies.models import Study
 
 LARGEST_SEED = 2_147_483_647
+LONGEST_NUMBER = 18  # digits that any database takes as a number of a row
 
 
 class LinesField(forms.CharField):
@@ -54,6 +55,20 @@ class LineField(LinesField):
         text = super().to_python(value)
         validate_one_line(text)
         return " ".join(text.split())
+
+
+class OfferedFrameworksField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
+    """Of a number beyond what a database counts to, it says that it is no choice, as of any other that is none."""
+
+    def clean(self, value: Any) -> Any:
+        for given in value or ():
+            if len(str(given)) > LONGEST_NUMBER:
+                raise ValidationError(
+                    self.error_messages["invalid_choice"],
+                    code="invalid_choice",
+                    params={"value": f"{str(given)[:LONGEST_NUMBER]}…"},
+                )
+        return super().clean(value)
 
 
 class PromptForm(forms.Form):
@@ -89,7 +104,7 @@ class PromptForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 24, "spellcheck": "false"}),
         help_text=_("The conversation and the examples may stand here only."),
     )
-    frameworks = forms.ModelMultipleChoiceField(
+    frameworks = OfferedFrameworksField(
         label=_("Frameworks"),
         queryset=Framework.objects.none(),
         widget=forms.CheckboxSelectMultiple,

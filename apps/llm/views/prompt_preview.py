@@ -67,7 +67,8 @@ def _editor(request: PersonRequest, study: Study) -> Editor:
     number = request.POST.get("base", "")
     if number:
         versions = versions_of(study)
-        base = get_object_or_404(versions, pk=int(number) if number.isascii() and number.isdigit() else 0)
+        is_number = number.isascii() and number.isdigit() and len(number) < 19
+        base = get_object_or_404(versions, pk=int(number) if is_number else 0)
         return editor_of(request, study, Use(base.use), base)
     use = next((use for use in Use if use == request.POST.get("use")), None)
     if use is None:

@@ -230,4 +230,4 @@ def _value_label(value: str, n: int) -> str:
 
 
 def _number(value: Any) -> int:
-    return int(value) if str(value).isdecimal() else 999
+    return int(value) if str(value).isdecimal() and len(str(value)) < 4 else 999
