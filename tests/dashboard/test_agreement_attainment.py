@@ -76,8 +76,13 @@ def test_on_how_many_items_a_side_and_the_experts_are_compared():
         KEYS,
     )
     gpt, crowd = found.sides
-    assert (gpt.items, gpt.marks, gpt.is_of_other_items, gpt.items.differ) == (Items(10, 12), Items(24, 24), True, True)
-    assert (crowd.items, crowd.is_of_other_items, crowd.items.differ) == (Items(24, 24), False, False)
+    assert (gpt.compared, gpt.marks, gpt.is_of_other_items, gpt.compared.differ) == (
+        Items(10, 12),
+        Items(24, 24),
+        True,
+        True,
+    )
+    assert (crowd.compared, crowd.is_of_other_items, crowd.compared.differ) == (Items(24, 24), False, False)
 
 
 def test_baselines_are_held_against_the_experts_and_self_reports_are_not():

@@ -38,7 +38,7 @@ class Items:
 class SideAttainment:
     """A side on the scales of a framework on which it and the mark are defined, `n_scales` of them.
 
-    items: that it shares with the experts' median on them. marks: that an expert shares with the others there.
+    compared: items that it shares with the experts' median on them. marks: that an expert shares with the others there.
 
     reached: its figure is at the mark or better. surely: even the worse end of its interval is.
     missed: even the better end of its interval is not.
@@ -49,13 +49,13 @@ class SideAttainment:
     reached: tuple[TableKey, ...]
     surely: tuple[TableKey, ...]
     missed: tuple[TableKey, ...]
-    items: Items
+    compared: Items
     marks: Items
 
     @property
     def is_of_other_items(self) -> bool:
         """Whether side and mark rest on different numbers of items, so that one is less sure than the other."""
-        return self.items != self.marks
+        return self.compared != self.marks
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ def _side(of: Column, scales: list[ScaleBenchmark]) -> SideAttainment:
         reached=tuple(one.key for one, found, mark, way in met if is_at_least(found.value or 0.0, mark, way)),
         surely=tuple(one.key for one, found, mark, way in met if _ends_reach(found, mark, way) is True),
         missed=tuple(one.key for one, found, mark, way in met if _ends_reach(found, mark, way) is False),
-        items=Items.of(found.n_items for _one, found, _mark, _way in met),
+        compared=Items.of(found.n_items for _one, found, _mark, _way in met),
         marks=Items.of(found.n_items for found in experts if isinstance(found, Estimate) and found.value is not None),
     )
 
