@@ -46,14 +46,19 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """How many items each rater rated (by name), where it is not all of them, and what an item is called."""
+    """How many of the `rated` items each rater rated (by name), and what an item is called."""
 
     counts: Mapping[str, int]
+    rated: int
     noun: str
 
     @classmethod
     def of(cls, counts: Mapping[str, int], rated: int, noun: str) -> "Shares | None":
-        return cls(counts, noun) if any(count != rated for count in counts.values()) else None
+        return cls(counts, rated, noun) if any(count != rated for count in counts.values()) else None
+
+    def is_whole(self, names: list[str]) -> bool:
+        """Whether each of these rated everything that is rated, which needs no number of its own."""
+        return all(self.counts[name] == self.rated for name in names)
 
     def in_words(self, names: list[str]) -> str:
         """`10 conversations`, `24 conversations each` or, of different numbers, `10 to 24 conversations each`."""
@@ -109,8 +114,8 @@ def _coverage(block: str, tables: Iterable[RatingTable]) -> Coverage:
 def raters_in_words(raters: Iterable[RaterKey], shares: Shares | None = None) -> str:
     """`3 experts, 2 language models (claude, gpt) and 1 imported aggregate of crowd workers (crowd)`.
 
-    With `shares` each group says how many items: `3 experts (24 conversations each) and 2 language models (claude: 24,
-    gpt: 10 conversations)`.
+    With `shares` a group that did not rate everything says how many items: `3 experts and 2 language models (claude:
+    24, gpt: 10 conversations)`.
     """
     groups: dict[tuple[Kind | None, bool], list[str]] = {}
     # Self-reports last: they are no people in a list of people.
@@ -128,6 +133,7 @@ _MOST_NAMES = 8
 
 def _group_in_words(kind: Kind | None, names: list[str], is_aggregate: bool, shares: Shares | None) -> str:
     one, several = KIND_NAMES[kind]
+    shares = None if shares is None or shares.is_whole(names) else shares
     text = f"{len(names):,} {one if len(names) == 1 else several}"
     if kind is Kind.SELF and not is_aggregate:
         # An imported column of self-reports may hold those of many persons, each on an item of their own.

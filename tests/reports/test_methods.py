@@ -354,7 +354,7 @@ def of_different_numbers(block: str = "letters", **more: list):
 
 def test_raters_of_different_numbers_of_conversations_are_told_with_them():
     content = content_of([of_different_numbers()], resamples=0)
-    who = "3 experts (6 conversations each) and 2 language models (gpt: 6, local: 3 conversations)"
+    who = "3 experts and 2 language models (gpt: 6, local: 3 conversations)"
     assert f"6 conversations of the dataset Old letters were rated by {who} on" in said(content)
     assert methods_of(content).short.startswith(f"6 conversations were rated by {who} on")
     assert data_table(content).rows[0][2] == who
