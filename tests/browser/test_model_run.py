@@ -98,7 +98,7 @@ def test_a_run_is_started_paused_resumed_and_followed_while_somebody_rates(open_
     assert values_of(assignment) == [4, 2]
 
     press(page, "Pause")
-    expect(page.get_by_text("Somebody paused it.")).to_be_visible()
+    expect(page.get_by_text("Rosa paused it on")).to_be_visible()
     expect(page.locator("#run")).not_to_have_attribute("hx-trigger", "every 2s", timeout=60_000)
     n_before = n_ended(page)
     assert 0 < n_before < 60
@@ -116,6 +116,7 @@ def test_a_run_is_started_paused_resumed_and_followed_while_somebody_rates(open_
     expect(page.locator("#run-news")).to_contain_text("Done.", timeout=120_000)
     expect(page.get_by_text("Every call was answered.")).to_be_visible()
     expect(page.get_by_role("button", name="Pause", exact=True)).to_have_count(0)
+    expect(page.get_by_text("The run goes on.")).to_have_count(0)
     asks = []
     page.on("request", lambda request: asks.append(request.url))
     page.wait_for_timeout(2500)
