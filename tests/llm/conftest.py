@@ -7,8 +7,10 @@ import pytest
 HERE = Path(__file__).parent
 ON_EVERY_DATABASE = (
     "engine/",
+    "test_asking_again.py",
     "test_baselines.py",
     "test_bias_answers.py",
+    "test_currency.py",
     "test_endpoints.py",
     "test_model_raters.py",
     "test_planning.py",

@@ -108,7 +108,7 @@ class TestNew:
             ({"frameworks": []}, "frameworks", "This field is required."),
             ({"frameworks": [999_999_999]}, "frameworks", "999999999 is not one of the available choices"),
             ({"name": " "}, "name", "This field is required."),
-            ({"name": "a\0b"}, "name", "This holds a NUL byte"),
+            ({"name": "a\0b"}, "name", "Give a text in one line"),
             ({"examples": "many"}, "examples", "Select a valid choice."),
             ({"examples": "lot"}, "examples", "No conversation has an expert median that is a point of a scale"),
         ],
