@@ -1,6 +1,6 @@
 """The calls of a run as they are read: listed and filtered; one with its requests, its answers, and their places."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -13,6 +13,7 @@ from apps.corpus.models import Turn
 from apps.frameworks.models import Dimension
 from apps.llm.answers import point_text
 from apps.llm.fault_words import FAULTS
+from apps.llm.long_texts import LongText, beginning_of
 from apps.llm.models import Call, CallAnswer, Exchange, Run
 from apps.llm.sent_requests import SentMessage, indented, sent_messages
 
@@ -58,18 +59,27 @@ class ShownExchange:
     messages: list[SentMessage]
 
     @property
-    def request(self) -> str:
-        return indented(self.exchange.request)
+    def shown_messages(self) -> list[tuple[str, LongText]]:
+        """The role of each, and its text."""
+        return [(message.role, beginning_of(message.text)) for message in self.messages]
 
     @property
-    def raw(self) -> str:
-        return indented(self.exchange.raw)
+    def request(self) -> LongText:
+        return beginning_of(indented(self.exchange.request))
+
+    @property
+    def reply(self) -> LongText:
+        return beginning_of(self.exchange.reply)
+
+    @property
+    def raw(self) -> LongText:
+        return beginning_of(indented(self.exchange.raw))
 
 
 class Passage(NamedTuple):
     """A quote of an answer. turn: where it stands, None where it stands nowhere; number: that turn's place."""
 
-    text: str
+    text: LongText
     turn: int | None
     number: int | None
     is_ambiguous: bool
@@ -85,6 +95,10 @@ class ShownAnswer:
     @property
     def fault(self) -> str:
         return str(FAULTS.get(self.answer.fault, ""))
+
+    @property
+    def rationale(self) -> LongText:
+        return beginning_of(self.answer.rationale)
 
 
 class Piece(NamedTuple):
@@ -171,6 +185,16 @@ def show_call(call: Call, chosen: Filter = EVERYTHING) -> ShownCall:
     )
 
 
+def texts_of_call(call: Call) -> Iterator[str]:
+    """Everything that was sent for a call and came back, whole, as a text to keep. One query."""
+    for number, exchange in enumerate(
+        Exchange.objects.filter(call=call).order_by("pk").iterator(chunk_size=1), start=1
+    ):
+        yield f"=== Request {number}, {exchange.sent_at:%Y-%m-%d %H:%M:%S} UTC ===\n{indented(exchange.request)}\n\n"
+        yield f"=== Reply to request {number} ===\n{exchange.reply}\n\n"
+        yield f"=== The server's whole answer to request {number} ===\n{indented(exchange.raw)}\n\n"
+
+
 def cut(text: str, spans: Sequence[tuple[int, int]]) -> list[Piece]:
     """The text in pieces, those within a span marked; spans may overlap, and reach beyond its end."""
     edges = sorted({0, len(text), *(min(max(edge, 0), len(text)) for span in spans for edge in span)})
@@ -197,7 +221,7 @@ def _passage(quote: Mapping[str, Any], numbers: Mapping[int, int]) -> Passage:
     turn = quote.get("turn")
     number = None if turn is None else numbers.get(int(turn))
     return Passage(
-        text=str(quote.get("text", "")),
+        text=beginning_of(str(quote.get("text", ""))),
         turn=turn if number is not None else None,
         number=number,
         is_ambiguous=bool(quote.get("ambiguous")),

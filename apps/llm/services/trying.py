@@ -13,6 +13,7 @@ from apps.common.services.jobs import JobRefused, Outcome, Reporter, create_job
 from apps.llm.answers import CANNOT_TELL, point_text
 from apps.llm.evidence import EvidenceMatcher, MatchedQuote
 from apps.llm.json_reading import Reading
+from apps.llm.long_texts import LongText, beginning_of
 from apps.llm.models import Endpoint, EndpointTest
 from apps.llm.prompts import Prompt, PromptError
 from apps.llm.providers.protocol import Completion, ErrorKind, Parameters, ProviderError
@@ -37,6 +38,14 @@ class ReadTest:
     reading: Reading | None
     quotes: list[MatchedQuote]
     cost: Decimal | None
+
+    @property
+    def reply(self) -> LongText:
+        return beginning_of(self.test.reply)
+
+    @property
+    def rationale(self) -> LongText:
+        return beginning_of(self.answer.rationale if self.answer else "")
 
 
 def request_test(*, endpoint: Endpoint, by: User) -> EndpointTest:

@@ -2,7 +2,7 @@
 
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
-from django.http import HttpResponse
+from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
@@ -10,7 +10,7 @@ from apps.accounts.access import PersonRequest
 from apps.common.htmx import render_page_or_partial
 from apps.llm.access import study_in_sight
 from apps.llm.forms.calls import CallFilterForm
-from apps.llm.services.call_reading import calls_of, rows_of, show_call
+from apps.llm.services.call_reading import calls_of, rows_of, show_call, texts_of_call
 from apps.llm.services.run_listing import runs_of
 
 CALLS_ON_A_PAGE = 50
@@ -59,3 +59,18 @@ def call(request: PersonRequest, slug: str, pk: int, call_pk: int) -> HttpRespon
         "query": form.query,
     }
     return render(request, "llm/call.html", context)
+
+
+@require_safe
+@login_required
+def call_texts(request: PersonRequest, slug: str, pk: int, call_pk: int) -> HttpResponseBase:
+    """Every request and reply of a call, whole: the page shows the beginnings of long ones."""
+    study, hidden = study_in_sight(request, slug)
+    if hidden:
+        return hidden
+    run = get_object_or_404(runs_of(study), pk=pk)
+    found = get_object_or_404(run.calls.all(), pk=call_pk)
+    pieces = texts_of_call(found) if request.method == "GET" else iter(())
+    response = StreamingHttpResponse(pieces, content_type="text/plain; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{study.slug}-run-{pk}-call-{found.position + 1}.txt"'
+    return response

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
@@ -69,6 +69,18 @@ def endpoint(request: PersonRequest, name: str) -> HttpResponse:
     if newest is not None:
         context |= {"job": newest.job, **progress_of(newest.job)}
     return render_page_or_partial(request, "llm/endpoint.html", context, partial="test")
+
+
+@require_safe
+@researcher_required
+def endpoint_reply(request: PersonRequest, name: str) -> HttpResponse:
+    """What came back from the newest test, whole: the page shows the beginning of a long one."""
+    test = get_object_or_404(Endpoint, name=name).tests.first()
+    if test is None or not test.reply:
+        raise Http404
+    response = HttpResponse(test.reply, content_type="text/plain; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{name}-reply.txt"'
+    return response
 
 
 @sensitive_post_parameters("name", "key_variable", "base_url", "model")
