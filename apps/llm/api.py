@@ -132,7 +132,9 @@ class RunProgressSerializer(serializers.Serializer[RunProgress]):
     rate = serializers.FloatField(allow_null=True, help_text="Answers a minute, over the last two minutes.")
     seconds_left = serializers.IntegerField(allow_null=True)
     has_worker = serializers.BooleanField(help_text="Whether a worker was seen within 30 seconds.")
-    held_until = serializers.DateTimeField(allow_null=True, help_text="Nothing is sent before: the provider asked for that, or does not answer.")
+    held_until = serializers.DateTimeField(
+        allow_null=True, help_text="Nothing is sent before: the provider asked for that, or does not answer."
+    )
     failures = RunErrorSerializer(source="errors", many=True, help_text="The latest ones, by kind.")
 
 
