@@ -166,7 +166,7 @@ def test_its_page_says_what_it_is(sign_in, rosa, ada, monkeypatch):
         context_tokens=98765,
     )
     text = sign_in(rosa).get(PAGE).text
-    for words in ("https://acorn.example.org/v1", "0.075 USD of prompts, 12.00 USD of answers", "4321", "98765"):
+    for words in ("https://acorn.example.org/v1", "0.075 USD of prompts, 12.00 USD of answers", "4,321", "98,765"):
         assert words in text
     assert "texts leave this machine" in text
     assert "The key of this endpoint is not set" in text
