@@ -27,6 +27,16 @@ from apps.studies.models import (
 )
 
 PASSWORD = "correct horse battery"
+USES_DATABASE = {"db", "transactional_db", "django_db_setup", "live_server"}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What asks no database is the same on every one: the suite on PostgreSQL leaves it out, as all that is marked."""
+    for item in items:
+        asks = item.get_closest_marker("django_db") or USES_DATABASE.intersection(getattr(item, "fixturenames", ()))
+        if not asks:
+            item.add_marker(pytest.mark.once)
 
 
 @pytest.fixture(scope="session")

@@ -222,8 +222,8 @@ def test_an_opened_invitation_is_not_forgotten_over_signing_in(client, emil, ott
     ("person", "names"),
     [
         ("emil", ["Studies", "Frameworks"]),
-        ("rosa", ["Studies", "Datasets", "Frameworks", "API"]),
-        ("ada", ["Studies", "Datasets", "Frameworks", "People", "API"]),
+        ("rosa", ["Studies", "Datasets", "Frameworks", "Endpoints", "API"]),
+        ("ada", ["Studies", "Datasets", "Frameworks", "Endpoints", "People", "API"]),
     ],
 )
 def test_the_way_between_the_parts_is_by_role(sign_in, request, person, names):
