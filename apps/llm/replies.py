@@ -3,7 +3,7 @@ docs/language-models.md. Pure."""
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -98,17 +98,6 @@ def parse_framework_reply(text: str, scales: Sequence[AllowedAnswers]) -> Parsed
         return ParsedReply(tuple(_invalid(allowed, error.fault, str(error)) for allowed in scales))
     answers = tuple(_member_answer(root, allowed) for allowed in scales)
     return ParsedReply(answers, reading, _others(root, [allowed.slug for allowed in scales]))
-
-
-def with_repairs(first: ParsedReply, repaired: ParsedReply) -> ParsedReply:
-    """The first reply, with the answers of the repair call where its own are invalid. A valid answer is never replaced.
-
-    Scales that the repair call does not name keep their first answer.
-    """
-    later: Mapping[str, ScaleAnswer] = {answer.slug: answer for answer in repaired.answers}
-    answers = tuple(answer if answer.is_valid else later.get(answer.slug, answer) for answer in first.answers)
-    extra = tuple(dict.fromkeys([*first.extra, *repaired.extra]))
-    return ParsedReply(answers, first.reading or repaired.reading, extra)
 
 
 def _invalid(allowed: AllowedAnswers, fault: Fault, reason: str) -> ScaleAnswer:

@@ -64,38 +64,14 @@ class VersionContent:
             }
         )
 
-    def lines(self) -> list[str]:
-        """The content as lines to read and to compare; schemas are left out, since they follow from the rest."""
-        return [
-            f"asks for: one {self.template.use}",
-            f"framework: {self.framework}, version {self.framework_version} ({self.framework_hash[:12]})",
-            f"provider: {self.provider}",
-            f"base URL: {self.base_url}",
-            f"model: {self.model}",
-            *(f"{name}: {_compact(value)}" for name, value in sorted(self.parameters.items())),
-            f"points: {'reversed' if self.is_reversed else 'in their order'}",
-            f"cannot_tell: {'allowed' if self.cannot_tell else 'not allowed'}",
-            f"texts around the template: format {self.prompt_format}",
-            *(example_line(choice) for choice in self.examples),
-            "--- system message ---",
-            *self.template.system.split("\n"),
-            "--- user message ---",
-            *self.template.user.split("\n"),
-        ]
-
 
 class DiffLine(NamedTuple):
     change: Change
     text: str
 
 
-def diff_versions(old: VersionContent, new: VersionContent) -> list[DiffLine]:
-    """Every line of both, in order: those they share once, else what was removed before what was added."""
-    return diff_lines(old.lines(), new.lines())
-
-
 def diff_lines(before: Sequence[str], after: Sequence[str]) -> list[DiffLine]:
-    """The same of any two texts in lines."""
+    """Every line of both, in order: those they share once, else what was removed before what was added."""
     matcher = SequenceMatcher(None, before, after, autojunk=False)
     lines: list[DiffLine] = []
     for kind, start, end, new_start, new_end in matcher.get_opcodes():

@@ -17,7 +17,6 @@ from apps.llm.replies import (
     repair_message,
     scales_to_repair,
     storable_text,
-    with_repairs,
 )
 from tests.llm.made import FIVE, HALVES, SCALES, property_test
 
@@ -313,15 +312,8 @@ def test_a_framework_is_repaired_where_it_is_invalid():
     assert "“fluency”" in message
     assert "empathy" not in message
     second = parse_framework_reply('{"empathy": {"score": 5}, "fluency": {"score": 4.5}}', [HALVES])
-    repaired = with_repairs(first, second)
-    assert [answer.score for answer in repaired.answers] == [3.0, 4.5]
-    assert repaired.extra == ("empathy",)
-    assert not repaired.invalid
-
-
-def test_a_repair_that_fails_leaves_the_later_reason():
-    first = parse_scale_reply("no", FIVE)
-    assert with_repairs(first, parse_scale_reply('{"score": 8}', FIVE)).answer("empathy").fault is Fault.NOT_ALLOWED
+    assert [answer.score for answer in second.answers] == [4.5]
+    assert second.extra == ("empathy",)
 
 
 def test_a_valid_reply_is_not_repaired():

@@ -7,10 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apps.llm.answers import scale_schema
-from apps.llm.default_templates import DEFAULT_TEMPLATES
 from apps.llm.prompts import Message
 from apps.llm.templates import PromptTemplate, Use
-from apps.llm.versions import DiffLine, ExampleChoice, VersionContent, diff_versions, request_hash
+from apps.llm.versions import DiffLine, ExampleChoice, VersionContent, diff_lines, example_line, request_hash
 from tests.llm.made import FIVE, property_test
 
 TEMPLATE = PromptTemplate(Use.SCALE, "Rate.", "{{question}}\n{{points}}\n{{conversation}}\n{{answer_form}}")
@@ -105,28 +104,21 @@ def test_a_parameter_that_json_cannot_hold_is_refused(value):
 
 
 def test_a_diff_shows_what_changed_among_what_did_not():
-    new = replace(
-        VERSION,
-        model="large",
-        template=replace(TEMPLATE, user=TEMPLATE.user.replace("{{points}}", "Points: {{points}}")),
-    )
-    lines = diff_versions(VERSION, new)
-    assert [line for line in lines if line.change != "same"] == [
+    example = example_line(VERSION.examples[0])
+    lines = diff_lines(["model: small", example, "{{points}}"], ["model: large", example, "Points: {{points}}"])
+    assert lines == [
         DiffLine("removed", "model: small"),
         DiffLine("added", "model: large"),
+        DiffLine("same", "example for empathy, low: talk-7 = 1 (aaaaaaaaaaaa)"),
         DiffLine("removed", "{{points}}"),
         DiffLine("added", "Points: {{points}}"),
     ]
-    assert DiffLine("same", "example for empathy, low: talk-7 = 1 (aaaaaaaaaaaa)") in lines
-    assert {line.change for line in diff_versions(VERSION, VERSION)} == {"same"}
+    assert {line.change for line in diff_lines([example], [example])} == {"same"}
 
 
 @property_test
-@given(st.text(), st.text())
-def test_a_diff_gives_both_versions_back(old_user, new_user):
-    old, new = (
-        replace(VERSION, template=replace(DEFAULT_TEMPLATES[Use.SCALE], user=user)) for user in (old_user, new_user)
-    )
-    lines = diff_versions(old, new)
-    assert [line.text for line in lines if line.change != "added"] == old.lines()
-    assert [line.text for line in lines if line.change != "removed"] == new.lines()
+@given(st.lists(st.text()), st.lists(st.text()))
+def test_a_diff_gives_both_texts_back(old, new):
+    lines = diff_lines(old, new)
+    assert [line.text for line in lines if line.change != "added"] == old
+    assert [line.text for line in lines if line.change != "removed"] == new

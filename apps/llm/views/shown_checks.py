@@ -135,10 +135,6 @@ class ShownTable:
     reason: str
     lead: str = ""
 
-    @property
-    def n_columns(self) -> int:
-        return len(self.columns) + 2
-
 
 @dataclass(frozen=True, slots=True)
 class ShownChecks:
