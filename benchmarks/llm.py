@@ -188,9 +188,8 @@ def set_up(size: Size, port: int) -> tuple[Any, Any]:
 
 
 def make_run(study: Any, endpoint: Any, *, seed: int, samples: int) -> Any:
-    from apps.llm.services.planning import RunSelection, create_run
-
     from apps.llm.services.model_raters import ensure_model_rater
+    from apps.llm.services.planning import RunSelection, create_run
     from apps.llm.services.prompting import default_version
 
     owner = study.memberships.get().user
@@ -201,11 +200,11 @@ def make_run(study: Any, endpoint: Any, *, seed: int, samples: int) -> Any:
 
 def follow(run: Any, pid: int | None = None) -> dict[str, Any]:
     """Starts the run and waits for its end: the seconds, and the worker's memory after a quarter and at the end."""
-    from apps.llm.services.controls import start_run
-    from apps.llm.tasks import trigger_endpoint
     from django.db import transaction
 
     from apps.llm.models import CallState, RunState
+    from apps.llm.services.controls import start_run
+    from apps.llm.tasks import trigger_endpoint
 
     n_calls = run.calls.count()
     began, mib_before = time.monotonic(), None
