@@ -1,5 +1,7 @@
 """The checks of a run as pages: who may see and ask for them, and what they say."""
 
+from decimal import Decimal
+
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -460,3 +462,13 @@ def test_figures_are_written_as_everywhere(run: Run) -> None:
     assert (row.cells[0].value, row.cells[0].interval) == ("0.00", "−0.25 to +0.25")
     assert row.cells[1].value == "50 %"
     assert checks_of(run).sampled_cost == "0.018 USD"
+
+
+@pytest.mark.parametrize(("budget", "left"), [("4.50", "4.48 USD"), ("0.01", "0 USD"), (None, "")])
+def test_what_is_left_of_a_budget_is_said_before_asking_again(run: Run, sign_in, rosa, budget, left) -> None:
+    run.budget = budget and Decimal(budget)
+    run.save(update_fields=["budget"])
+    assert checks_of(run).left_of_budget == left
+    shown = sign_in(rosa).get(address(run)).content.decode()
+    assert ("Of the run&#x27;s budget" in shown or "Of the run's budget" in shown) is bool(left)
+    assert left in shown

@@ -19,6 +19,7 @@ from apps.llm.bias_figures import (
     Figure,
 )
 from apps.llm.models import Run
+from apps.llm.services.asking_again import left_of_budget
 from apps.llm.services.bias import CheckResults
 from apps.llm.services.bias_state import CheckState, check_state
 
@@ -138,12 +139,13 @@ class ShownTable:
 
 @dataclass(frozen=True, slots=True)
 class ShownChecks:
-    """What `llm/_checks.html` shows."""
+    """What `llm/_checks.html` shows. left_of_budget: what asking again may cost; empty for a run without a budget."""
 
     state: CheckState
     tables: tuple[ShownTable, ...]
     sampled_cost: str
     cost_by_item: str
+    left_of_budget: str
 
     @property
     def run(self) -> Run:
@@ -170,6 +172,7 @@ def checks_of(run: Run) -> ShownChecks:
         tables=tuple(shown_tables(state.results)) if state.results else (),
         sampled_cost=_money(again.sampled_cost, again.currency),
         cost_by_item=_money(again.cost_by_item, again.currency),
+        left_of_budget=_money(left_of_budget(run), again.currency),
     )
 
 
