@@ -67,6 +67,8 @@ def environment(**extra: str) -> dict[str, str]:
     inherited["PATH"] = f"{BIN}{os.pathsep}{inherited.get('PATH', '')}"
     # The tests run on every core: threads inside each one's linear algebra only get in each other's way.
     inherited.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # Of the many processes that tests start, each would compile every module anew.
+    inherited.pop("PYTHONDONTWRITEBYTECODE", None)
     return inherited | {"TEST_DATABASE_URL": POSTGRES, "TEST_REDIS_URL": REDIS} | extra
 
 
