@@ -24,6 +24,15 @@ _EMPTY_ACCOUNT = re.compile(
 )
 _DAILY_QUOTA = re.compile(r'"quotaId"\s*:\s*"[^"]*PerDay')
 _BAD_KEY = re.compile(r"API_KEY_INVALID|API key not valid|API key expired", re.I)
+# A text that a filter did not let through, as gateways and providers say it of one request: codes, then words.
+_FILTERED = re.compile(
+    r"content_(?:filter|policy)|responsibleaipolicy|moderation|"
+    r"(?:input|prompt|content|request|message)s? (?:was|were|has been|have been) flagged|"
+    r"content (?:filter|policy|management policy)|violat\w+ (?:our |the )?(?:\w+ )?(?:usage )?(?:polic|guideline)",
+    re.I,
+)
+# What speaks of the account all the same, and so of every request.
+_NO_LEAVE = re.compile(r"\bkeys?\b|permission|forbidden|not authori[sz]ed|unauthori[sz]ed|\baccess\b|account", re.I)
 _DELAY = re.compile(r'"retryDelay"\s*:\s*"([0-9.]+)s"')
 _KINDS = {
     401: ErrorKind.KEY,
@@ -83,6 +92,8 @@ def status_failure(status: int, text: str, headers: Mapping[str, str], *, now: d
 
 
 def _kind(status: int, text: str, said: str) -> ErrorKind:
+    if status in (400, 403) and _is_filtered(text, said):
+        return ErrorKind.REFUSED
     if status in (400, 403, 429):
         if _EMPTY_ACCOUNT.search(f"{said} {_codes(text)}") or (status == 429 and _DAILY_QUOTA.search(text)):
             return ErrorKind.QUOTA
@@ -93,6 +104,19 @@ def _kind(status: int, text: str, said: str) -> ErrorKind:
     if 300 <= status < 400:
         return ErrorKind.NOT_FOUND  # moved; nothing is sent to an address that no endpoint names
     return ErrorKind.REFUSED if 400 <= status < 500 else ErrorKind.PASSING
+
+
+def _is_filtered(text: str, said: str) -> bool:
+    """Whether this one text was not let through: the next may be, so neither key nor account is at fault.
+
+    OpenRouter puts what its moderation found beside the message; others say it in a code, or in words.
+    """
+    error = _error(text)
+    found = error.get("metadata") if isinstance(error, dict) else None
+    if isinstance(found, dict) and ("flagged_input" in found or "reasons" in found):
+        return True
+    words = f"{said} {_codes(text)}"
+    return bool(_FILTERED.search(words)) and not _NO_LEAVE.search(words)
 
 
 def _error(text: str) -> Any:

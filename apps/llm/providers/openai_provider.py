@@ -62,8 +62,7 @@ class OpenAIProvider(SdkProvider):
         return Sent(response.status_code, response.text)
 
     def _read(self, found: dict[str, Any]) -> Answer:
-        if not found.get("choices"):
-            self._raise_error_within(found)
+        self._raise_error_within(found)
         choice = found["choices"][0]
         message = choice["message"]
         text = _text(message.get("content"))
@@ -74,14 +73,30 @@ class OpenAIProvider(SdkProvider):
         return Answer(text, str(reason), usage.get("prompt_tokens"), usage.get("completion_tokens"))
 
     def _raise_error_within(self, found: dict[str, Any]) -> None:
-        """Some gateways answer 200 with an error inside."""
-        error = found.get("error")
-        if not isinstance(error, dict):
+        """Some gateways answer 200 with an error inside: of the whole answer, or of its only choice."""
+        error = _error_within(found)
+        if not error:
             return
-        code = error.get("code")
-        if isinstance(code, int) and 400 <= code < 600:
-            raise status_failure(code, scrubbed(json.dumps(found), self._key), {})
-        raise UnreadableAnswer(f"The server's answer is an error: {error.get('message', 'it does not say which')}")
+        status = _status_of(error)
+        if status is None:
+            said = error.get("message") if isinstance(error, dict) else error
+            raise UnreadableAnswer(f"The server's answer is an error: {said or 'it does not say which'}")
+        failure = status_failure(status, scrubbed(json.dumps({"error": error}), self._key), {})
+        failure.raw = scrubbed(json.dumps(found), self._key)
+        raise failure
+
+
+def _error_within(found: dict[str, Any]) -> Any:
+    choices = found.get("choices")
+    first = choices[0] if isinstance(choices, list) and choices else None
+    within = first.get("error") if isinstance(first, dict) else None
+    return next((error for error in (found.get("error"), within) if error and isinstance(error, dict | str)), None)
+
+
+def _status_of(error: Any) -> int | None:
+    """The HTTP status that an error names as its code; None where it names none."""
+    code = str(error.get("code", "")) if isinstance(error, dict) else ""
+    return int(code) if len(code) == 3 and code.isascii() and code.isdecimal() and code[0] in "45" else None
 
 
 def _response_format(form: str, schema: Mapping[str, Any] | None) -> dict[str, Any] | None:

@@ -96,6 +96,43 @@ def test_what_is_no_empty_account(status, error, kind):
     assert status_failure(status, json.dumps({"error": error}), {}).kind is kind
 
 
+FLAGGED = {"reasons": ["self-harm"], "flagged_input": "I have no access to my account", "provider_name": "OpenAI"}
+
+
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [
+        (403, {"code": 403, "message": "Access to this input was flagged", "metadata": FLAGGED}),
+        (400, {"code": 400, "message": "API key not valid, it says", "metadata": FLAGGED}),
+        (403, {"message": "openai/gpt-4o requires moderation on OpenAI. Your input was flagged for “self-harm”."}),
+        (403, {"message": "Content violates usage guidelines. Failed check: SAFETY_CHECK_TYPE_VIOLENCE"}),
+        (400, {"code": "content_policy_violation", "message": "Your request was rejected by our safety system."}),
+        (400, {"code": "content_filter", "message": "The response was filtered: see our content management policy."}),
+        (400, {"message": "Filtered.", "innererror": {"code": "ResponsibleAIPolicyViolation"}}),
+    ],
+)
+def test_a_text_that_is_not_let_through_says_nothing_of_the_key(status, error):
+    failure = status_failure(status, json.dumps({"error": error}), {})
+    assert failure.kind is ErrorKind.REFUSED
+    assert error["message"] in failure.message
+
+
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [
+        (403, {}),
+        (403, {"message": "Forbidden"}),
+        (403, {"message": "This key has no permission to use the moderation endpoint."}),
+        (403, {"message": "Your account was flagged and its access was ended for violating our usage policies."}),
+        (403, {"status": "PERMISSION_DENIED", "message": "The caller does not have permission"}),
+        (403, {"message": "Key limit exceeded", "metadata": {"provider_name": "OpenAI"}}),
+        (401, {"message": "Input was flagged", "metadata": FLAGGED}),
+    ],
+)
+def test_what_speaks_of_key_or_permission_concerns_every_request(status, error):
+    assert status_failure(status, json.dumps({"error": error}), {}).kind is ErrorKind.KEY
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
