@@ -16,6 +16,7 @@ from apps.common.models import Job, TimeStamped
 from apps.frameworks.models import Dimension, Framework
 from apps.llm.addresses import is_loopback
 from apps.llm.faults import Fault
+from apps.llm.providers.protocol import can_send
 from apps.llm.templates import PromptTemplate, Use
 from apps.studies.models import Item, Rater, Study
 
@@ -115,6 +116,15 @@ class Endpoint(TimeStamped):
     def is_loopback(self) -> bool:
         """Whether what is sent stays on this machine."""
         return is_loopback(self.base_url)
+
+    @property
+    def sends_temperature(self) -> bool:
+        """Whether one that is chosen reaches the model. A row may claim more than its protocol has."""
+        return self.takes_temperature and can_send(self.provider, "temperature")
+
+    @property
+    def sends_seed(self) -> bool:
+        return self.takes_seed and can_send(self.provider, "seed")
 
     @property
     def has_prices(self) -> bool:

@@ -43,6 +43,12 @@ def test_a_name_that_is_taken_is_refused_unless_it_only_has_to_be_there(capsys):
         call_command("create_endpoint", "local", *LOCAL)
 
 
+def test_what_the_protocol_has_not_is_not_taken_unasked():
+    call_command("create_endpoint", "claude", "--provider", "anthropic", "--model", "large")
+    endpoint = Endpoint.objects.get()
+    assert (endpoint.takes_temperature, endpoint.takes_seed) == (False, False)
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -51,10 +57,15 @@ def test_a_name_that_is_taken_is_refused_unless_it_only_has_to_be_there(capsys):
         ((*LOCAL, "--max-concurrent", "0"), "--max-concurrent: "),
         ((*LOCAL, "--max-concurrent", "many"), "--max-concurrent: "),
         ((*LOCAL, "--key-variable", "SECRET_KEY"), "--key-variable: "),
+        ((*LOCAL, "--timeout-seconds", "-1"), "--timeout-seconds: "),
+        ((*LOCAL, "--price-input", "NaN"), "--price-input: "),
+        (("--model", "m", "--provider", "anthropic", "--takes-seed"), "--takes-seed: Anthropic's protocol has no seed"),
         ((*LOCAL, "--price-input", "1"), "--price-output: Give both prices"),
     ],
 )
 def test_what_the_page_refuses_is_refused_with_the_option_it_is_about(arguments, said):
-    with pytest.raises(CommandError, match=said):
+    with pytest.raises(CommandError, match=said) as refused:
         call_command("create_endpoint", "local", *arguments)
+    assert refused.value.returncode == 1
+    assert "\n" not in str(refused.value)
     assert not Endpoint.objects.exists()

@@ -63,6 +63,13 @@ def test_what_is_refused_gets_its_sentence(db, field, value, words):
     assert words in str(form.errors[field])
 
 
+def test_it_takes_no_more_than_the_protocol_has(db):
+    form = form_of(provider="anthropic", base_url="", takes_temperature="on", takes_seed="on")
+    assert list(form.errors) == ["takes_temperature", "takes_seed"]
+    assert "Anthropic's protocol has no seed" in form.errors["takes_seed"][0]
+    assert form_of(provider="google", base_url="", takes_temperature="on", takes_seed="on").is_valid()
+
+
 @pytest.mark.parametrize(("given", "missing"), [("price_input", "price_output"), ("price_output", "price_input")])
 def test_half_a_price_is_none(db, given, missing):
     form = form_of(**{given: "0"})

@@ -108,6 +108,31 @@ def test_whoever_asks_no_key_and_no_variable_of_accord_is_stored(ada):
         update_endpoint(endpoint=endpoint, by=ada, retired_at=None)
 
 
+@pytest.mark.parametrize("claim", ["takes_temperature", "takes_seed"])
+def test_no_endpoint_claims_what_its_adapter_never_sends(ada, claim):
+    with pytest.raises(EndpointError, match="Anthropic's protocol has no") as caught:
+        create_endpoint(by=ada, name="x", model="m", provider="anthropic", **{claim: True})
+    assert caught.value.field == claim
+    made = create_endpoint(by=ada, name="claude", model="m", provider="anthropic")
+    assert (made.takes_temperature, made.takes_seed) == (False, False)
+    with pytest.raises(EndpointError):
+        update_endpoint(endpoint=made, by=ada, **{claim: True})
+    openai = make_endpoint(takes_seed=True)
+    with pytest.raises(EndpointError):
+        update_endpoint(endpoint=openai, by=ada, provider="anthropic", **{claim: True})
+    changed = update_endpoint(endpoint=openai, by=ada, provider="anthropic")
+    assert (changed.takes_temperature, changed.takes_seed) == (False, False)
+
+
+def test_a_row_of_before_that_claims_too_much_may_change_its_price(ada):
+    old = make_endpoint(provider="anthropic", takes_seed=True)
+    assert (old.sends_temperature, old.sends_seed) == (False, False)
+    update_endpoint(endpoint=old, by=ada, price_input=Decimal("2"), takes_seed=True, takes_temperature=True)
+    update_endpoint(endpoint=old, by=ada, takes_seed=False)
+    old.refresh_from_db()
+    assert (old.price_input, old.takes_seed) == (Decimal("2"), False)
+
+
 def test_retiring_and_bringing_back_are_remembered_once(ada):
     endpoint = make_endpoint()
     for act in (retire_endpoint, retire_endpoint, return_endpoint, return_endpoint):

@@ -165,6 +165,14 @@ def test_only_what_the_endpoint_takes_is_sent(rosa, version):
     assert ensure_model_rater(version=version, endpoint=plain, by=rosa).parameters == {"max_tokens": 1000}
 
 
+def test_no_two_raters_differ_in_what_is_never_sent(rosa, version):
+    old = make_endpoint("claude", provider="anthropic", url="", takes_seed=True)  # made before it was refused
+    for asked in ({"temperature": 0.7}, {"seed": 5}):
+        with pytest.raises(ModelRaterError, match="claude takes no"):
+            ensure_model_rater(version=version, endpoint=old, by=rosa, **asked)
+    assert ensure_model_rater(version=version, endpoint=old, by=rosa).parameters == {"max_tokens": 1000}
+
+
 def test_names_are_short_and_no_two_the_same(grief, endpoint):
     version = make_version(grief, name="p" * 60, number=123)
     endpoint.model = "m" * 200

@@ -13,13 +13,14 @@ from apps.llm.models import Endpoint, MaxTokensName, Provider, ResponseFormat
 from apps.llm.services.endpoint_lists import price_text
 from apps.llm.services.endpoint_rules import (
     base_url_problem,
+    capability_problem,
     has_secret_place,
     holds_a_key,
     key_variable_problem,
     looks_like_a_key,
     name_problem,
 )
-from apps.llm.services.endpoints import CHANGEABLE, IDENTITY
+from apps.llm.services.endpoints import CHANGEABLE, CLAIMS, IDENTITY
 
 LARGEST = 2_000_000_000
 PLAIN = {"autocomplete": "off", "spellcheck": "false", "autocapitalize": "off"}
@@ -201,6 +202,9 @@ class EndpointForm(forms.Form):
             self.add_error("key_variable" if self.fields["base_url"].disabled else "base_url", problem)
         if {"price_input", "price_output"} <= cleaned.keys():
             self._check_prices(cleaned)
+        for name, parameter in CLAIMS.items():
+            if cleaned.get(name) and (problem := capability_problem(cleaned.get("provider", ""), parameter)):
+                self.add_error(name, problem)
         reply, context = cleaned.get("reply_tokens"), cleaned.get("context_tokens")
         if reply and context and reply >= context:
             self.add_error("context_tokens", _("Prompt and answer together need more than the answer alone may have."))

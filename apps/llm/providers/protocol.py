@@ -20,6 +20,15 @@ class ErrorKind(StrEnum):
     SETUP = "setup"  # the package is not installed, say: the run pauses
 
 
+# What a provider's protocol has no place for, so that its adapter never sends it.
+NEVER_SENT: Mapping[str, frozenset[str]] = {"anthropic": frozenset({"temperature", "seed"})}
+
+
+def can_send(provider: str, parameter: str) -> bool:
+    """Whether the provider's adapter sends the parameter (`temperature` or `seed`) where it is given."""
+    return parameter not in NEVER_SENT.get(provider, frozenset())
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """A model on a server: what an endpoint says, as plain data."""

@@ -1,4 +1,4 @@
-"""What an endpoint may say of its address and its key's variable. Each rule gives "" or one sentence."""
+"""What an endpoint may say of its address, its key's variable and what it takes. Each rule gives "" or one sentence."""
 
 import re
 
@@ -6,7 +6,8 @@ from django.utils.translation import gettext as _
 
 from apps.common.lines import IN_ONE_LINE, has_hidden_characters
 from apps.llm.addresses import address_of
-from apps.llm.models import Endpoint
+from apps.llm.models import Endpoint, Provider
+from apps.llm.providers.protocol import can_send
 
 VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{0,99}")
 # Settings of Accord and of what it runs on: some are secrets, none is a provider's key (docs/running.md).
@@ -114,6 +115,17 @@ def base_url_problem(url: str, *, key_variable: str) -> str:
             "server needs none."
         )
     return ""
+
+
+def capability_problem(provider: str, parameter: str) -> str:
+    """Why an endpoint cannot claim to take the parameter (`temperature` or `seed`); "" where it can."""
+    if can_send(provider, parameter):
+        return ""
+    sentences = {
+        "temperature": _("%(provider)s's protocol has no temperature, so none is ever sent: leave this out."),
+        "seed": _("%(provider)s's protocol has no seed, so none is ever sent: leave this out."),
+    }
+    return sentences[parameter] % {"provider": Provider(provider).label}
 
 
 def has_secret_place(url: str) -> bool:

@@ -1,6 +1,7 @@
 """Endpoints are set up, changed, retired and brought back. Of a key nothing is known here but whether it is there."""
 
 import os
+from collections.abc import Iterable
 from typing import Any
 
 from django.db import transaction
@@ -9,12 +10,14 @@ from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
 from apps.common.models import AuditEntry
-from apps.llm.models import Endpoint
-from apps.llm.providers.protocol import Target
-from apps.llm.services.endpoint_rules import base_url_problem, key_variable_problem, name_problem
+from apps.llm.models import Endpoint, Provider
+from apps.llm.providers.protocol import Target, can_send
+from apps.llm.services.endpoint_rules import base_url_problem, capability_problem, key_variable_problem, name_problem
 
 # What makes an endpoint another rater. Once a model rater uses it, this stays.
 IDENTITY = ("provider", "base_url", "model", "response_format")
+# What an endpoint says that it takes: field -> parameter of a request.
+CLAIMS = {"takes_temperature": "temperature", "takes_seed": "seed"}
 CHANGEABLE = (
     "name",
     *IDENTITY,
@@ -74,7 +77,9 @@ def currency_is_fixed(endpoint: Endpoint) -> bool:
 def create_endpoint(*, by: User | None, **values: Any) -> Endpoint:
     """A new endpoint with fields of CHANGEABLE. Raises EndpointError for an address or variable that may not be."""
     _check_names(values)
+    values = _no_claims_of(values.get("provider", Provider.OPENAI)) | values
     _check_rules(Endpoint(**values))
+    _check_claims(Endpoint(**values), CLAIMS)
     endpoint = Endpoint.objects.create(created_by=by, **values)
     details = {name: _plain(getattr(endpoint, name)) for name in CHANGEABLE if name != "name"}
     _remember(endpoint, "create", by, details)
@@ -91,6 +96,8 @@ def update_endpoint(*, endpoint: Endpoint, by: User | None, **values: Any) -> En
     _check_names(values)
     # Waits also for whoever is just making a rater that refers to it.
     endpoint = Endpoint.objects.select_for_update().get(pk=endpoint.pk)
+    if values.get("provider", endpoint.provider) != endpoint.provider:
+        values = _no_claims_of(values["provider"]) | values
     before = {name: getattr(endpoint, name) for name in values}
     changed = [name for name in CHANGEABLE if name in values and before[name] != values[name]]
     if not changed:
@@ -108,6 +115,8 @@ def update_endpoint(*, endpoint: Endpoint, by: User | None, **values: Any) -> En
     for name in changed:
         setattr(endpoint, name, values[name])
     _check_rules(endpoint)
+    # A row of before that claims too much may still change its price.
+    _check_claims(endpoint, [name for name in CLAIMS if name in changed or "provider" in changed])
     endpoint.save(update_fields=[*changed, "updated_at"])
     if {"provider", "base_url"} & set(changed):
         ended = endpoint.text_consents.all().delete()[0]
@@ -151,6 +160,18 @@ def _check_rules(endpoint: Endpoint) -> None:
         raise EndpointError("key_variable", problem)
     if problem := base_url_problem(endpoint.base_url, key_variable=endpoint.key_variable):
         raise EndpointError("base_url", problem)
+
+
+def _no_claims_of(provider: str) -> dict[str, bool]:
+    """What an endpoint of the provider does not take, unless somebody says that it does."""
+    return {name: False for name, parameter in CLAIMS.items() if not can_send(provider, parameter)}
+
+
+def _check_claims(endpoint: Endpoint, names: Iterable[str]) -> None:
+    """No parameter may tell raters apart that no request ever holds."""
+    for name in names:
+        if getattr(endpoint, name) and (problem := capability_problem(endpoint.provider, CLAIMS[name])):
+            raise EndpointError(name, problem)
 
 
 def _remember(endpoint: Endpoint, verb: str, by: User | None, details: dict[str, Any]) -> None:

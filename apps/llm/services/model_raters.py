@@ -101,14 +101,14 @@ def checked_parameters(
     if not 1 <= samples <= MOST_SAMPLES:
         raise ModelRaterError("samples", _("Samples: from 1 to %(most)d.") % {"most": MOST_SAMPLES})
     if temperature is not None:
-        if not endpoint.takes_temperature:
+        if not endpoint.sends_temperature:
             raise ModelRaterError(
                 "temperature", _("%(endpoint)s takes no temperature: leave it empty.") % {"endpoint": endpoint.name}
             )
         if not 0 <= temperature <= HOTTEST:
             raise ModelRaterError("temperature", _("Temperature: from 0 to %(most)g.") % {"most": HOTTEST})
     if seed is not None:
-        if not endpoint.takes_seed:
+        if not endpoint.sends_seed:
             raise ModelRaterError(
                 "seed", _("%(endpoint)s takes no seed: leave it empty.") % {"endpoint": endpoint.name}
             )

@@ -144,8 +144,8 @@ def _ask(endpoint: Endpoint, prompt: Prompt) -> Completion:
     """Raises ProviderError."""
     parameters = Parameters(
         max_tokens=endpoint.reply_tokens,
-        temperature=0.0 if endpoint.takes_temperature else None,
-        seed=SEED if endpoint.takes_seed else None,
+        temperature=0.0 if endpoint.sends_temperature else None,
+        seed=SEED if endpoint.sends_seed else None,
     )
     return provider_for(target_of(endpoint)).complete(prompt.messages, prompt.schema, parameters)
 

@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from apps.llm.forms.endpoints import EndpointForm, initial_of
 from apps.llm.models import Endpoint, MaxTokensName, Provider, ResponseFormat
+from apps.llm.providers.protocol import can_send
 from apps.llm.services.endpoints import create_endpoint
 
 # What is named by an option of the same name, less its help.
@@ -21,6 +22,8 @@ NUMBERS = (
     "tokens_per_minute",
     "timeout_seconds",
 )
+
+NAMED = (*TEXTS, *NUMBERS, "takes_seed")
 
 
 class Command(BaseCommand):
@@ -54,14 +57,15 @@ class Command(BaseCommand):
         values |= {name: options[name] for name in said if options[name] is not None}
         return values | {
             "takes_seed": options["takes_seed"],
-            "takes_temperature": not options["no_temperature"],
+            # Nobody claims it here: it is taken where the provider's protocol has one.
+            "takes_temperature": not options["no_temperature"] and can_send(options["provider"], "temperature"),
         }
 
 
 def _sentences(form: EndpointForm) -> list[str]:
     """One for each fault, with the option it is about."""
     return [
-        f"--{field.replace('_', '-')}: {message}" if field in TEXTS + NUMBERS else f"{field}: {message}"
+        f"--{field.replace('_', '-')}: {message}" if field in NAMED else f"{field}: {message}"
         for field, messages in form.errors.items()
         for message in messages
     ]
