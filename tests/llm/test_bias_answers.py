@@ -1,6 +1,7 @@
 import math
 from itertools import cycle
 
+import numpy as np
 import pytest
 
 from apps.common.models import Job, JobState
@@ -14,6 +15,8 @@ from apps.llm.services.baselines import experts_changed_at
 from apps.llm.services.bias import FORMAT, BiasError, CheckResults, ResultsError, check_bias, request_checks
 from apps.llm.services.bias_answers import RunAnswers, answers_of
 from apps.llm.services.bias_state import check_state, latest_results
+from apps.llm.services.planning import PlanError, create_reversed_run
+from apps.llm.templates import Use
 from apps.studies.models import ExclusionReason, Item, ItemRole, Study
 from apps.studies.services.exclusions import exclude, revert
 from tests.conftest import make_dataset, make_study
@@ -249,6 +252,46 @@ def test_what_asking_again_takes(study: Study) -> None:
     assert (free.cost, free.sampled_cost) == (None, None)
     nothing = check_state(make_run(study, name="model3", endpoint=make_endpoint("third"))).asking_again
     assert (nothing.n_answered, nothing.n_items, nothing.sampled_calls, nothing.sampled_cost) == (0, 0, 0, None)
+
+
+def test_only_what_the_checks_compare_is_asked_again(study: Study, rosa) -> None:
+    items = items_of(study)
+    Item.objects.filter(pk__in=[item.pk for item in items[8:]]).update(role=ItemRole.PRACTICE)
+    untold = items[0].pk
+
+    def value(call: Call, dimension: Dimension) -> float | None:
+        return None if call.item_id == untold and dimension.slug == "scale_1" else 3.0
+
+    run = make_run(study)
+    answer_all(run, value, rate=False)
+    for item in items[1:4]:
+        exclude(rater=run.model_rater.rater, item=item, reason=ExclusionReason.LEAKAGE, explanation="x", by=rosa)
+    again = check_state(run).asking_again
+    assert (again.n_answered, again.n_calls) == (5, 9)
+    check = create_reversed_run(run=run, n_items=10, by=rosa)
+    assert set(check.calls.values_list("item", flat=True)) == {untold, *(item.pk for item in items[4:8])}
+    answer_all(check)
+    found = answers_of(run)
+    usable = [sum(~np.isnan(one.original) & ~np.isnan(one.reversed)) for one in found.scales]
+    assert sum(usable) == check.calls.count() == 9
+    # What is excluded later is not asked either; and where the rater is excluded from all, nothing is.
+    exclude(rater=run.model_rater.rater, item=items[4], reason=ExclusionReason.HAND, explanation="x", by=rosa)
+    assert create_reversed_run(run=run, n_items=10, by=rosa).calls.count() == 7
+    exclude(rater=run.model_rater.rater, item=None, reason=ExclusionReason.HAND, explanation="x", by=rosa)
+    with pytest.raises(PlanError, match="excluded from has a score"):
+        create_reversed_run(run=run, n_items=10, by=rosa)
+    assert check_state(run).has_answers
+
+
+def test_the_valid_scales_of_a_framework_are_asked_again(study: Study) -> None:
+    run = answered(study, use=Use.FRAMEWORK)
+    first, second = run.calls.all()[:2]
+    Call.objects.filter(pk__in=[first.pk, second.pk]).update(state=CallState.INVALID)
+    spoiled = CallAnswer.objects.filter(call=second) | CallAnswer.objects.filter(call=first, dimension__slug="scale_1")
+    spoiled.update(value=None, fault=Fault.MISSING)
+    check = create_reversed_run(run=run, n_items=12, by=None)
+    assert check.calls.count() == 11
+    assert not check.calls.filter(item=second.item).exists()
 
 
 def test_the_latest_results_that_can_be_read(study: Study, rosa) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from apps.common.models import AuditEntry
 from apps.corpus.models import Conversation, SpeakerRole, Turn
 from apps.frameworks.models import Framework
-from apps.llm.models import Call, CallState, PromptExample, Run, RunState
+from apps.llm.models import Call, CallState, Exchange, PromptExample, Run, RunState
 from apps.llm.services import planning, run_items
 from apps.llm.services.estimating import duration_in_words
 from apps.llm.services.model_raters import ensure_model_rater
@@ -29,7 +29,7 @@ from apps.llm.templates import Use
 from apps.studies.models import Item, ItemRole, StudyStatus
 from tests.conftest import make_dataset, make_framework, make_study
 from tests.llm.made import property_test
-from tests.llm.worlds import answer_all, make_endpoint, make_version
+from tests.llm.worlds import answer_all, make_endpoint, make_run, make_version
 
 PRICES = {"price_input": Decimal("2"), "price_output": Decimal("8")}
 
@@ -280,6 +280,39 @@ def test_answers_that_are_there_say_how_long_one_is(grief, version, endpoint, mo
     assert estimate.seconds == pytest.approx(0.4 * 12 / endpoint.max_concurrent)
 
 
+def test_an_answer_of_one_scale_says_nothing_of_nine(rosa, endpoint):
+    small, big = make_framework("small-scales", dimensions=1), make_framework("big-scales", dimensions=9)
+    study = make_study("many", owner=rosa, dataset=make_dataset("many", owner=rosa), frameworks=[small, big])
+    run = make_run(study, endpoint, use=Use.FRAMEWORK)
+    version = run.model_rater.version
+    run.calls.filter(framework=big).delete()
+    answer_all(run)
+    known = planned(version, endpoint, frameworks=(small.pk,)).estimate
+    assert (known.output_tokens, known.is_measured) == (20 * 3, True)
+    guessed = planned(version, endpoint, frameworks=(big.pk,)).estimate
+    assert (guessed.output_tokens, guessed.is_measured) == (1000 * 3, False)  # 9 x 120, and 1,000 is the most
+    assert guessed.seconds == 3 * 5 / 4
+    both = planned(version, endpoint).estimate
+    assert (both.output_tokens, both.is_measured) == (1020 * 3, False)
+    again = make_run(study, model_rater=run.model_rater)
+    again.calls.filter(framework=small).delete()
+    answer_all(again)
+    again.calls.first().exchanges.update(is_repair=True)
+    Exchange.objects.filter(call__run=again, is_repair=False).update(output_tokens=333)
+    both = planned(version, endpoint).estimate
+    assert (both.output_tokens, both.is_measured) == (353 * 3, True)
+
+
+def test_one_scale_at_a_time_is_measured_by_any_scale(rosa, endpoint):
+    small, big = make_framework("small-scales", dimensions=1), make_framework("big-scales", dimensions=9)
+    study = make_study("many", owner=rosa, dataset=make_dataset("many", owner=rosa), frameworks=[small, big])
+    run = make_run(study, endpoint)
+    run.calls.filter(framework=big).delete()
+    answer_all(run)
+    estimate = planned(run.model_rater.version, endpoint, frameworks=(big.pk,)).estimate
+    assert (estimate.output_tokens, estimate.is_measured) == (20 * 27, True)
+
+
 def test_queries_do_not_grow_with_the_items(rosa, framework, endpoint):
     def asked(n):
         study = make_study(f"s{n}", owner=rosa, dataset=make_dataset(f"d{n}", conversations=n), frameworks=[framework])
@@ -391,7 +424,7 @@ def test_a_check_asks_once_about_items_that_are_answered(grief, version, endpoin
 
 def test_what_cannot_be_checked_is_refused(grief, model_rater, rosa):
     run = create_run(study=grief, model_rater=model_rater, selection=RunSelection(), by=rosa)
-    with pytest.raises(PlanError, match="Nothing of this run is answered"):
+    with pytest.raises(PlanError, match="Nothing of this run can be compared yet"):
         create_reversed_run(run=run, n_items=2, by=rosa)
     answer_all(run)
     with pytest.raises(PlanError, match="at least 1"):

@@ -9,5 +9,7 @@ class ReversedForm(forms.Form):
         label=_("Items to ask about again"),
         min_value=1,
         max_value=100_000,
-        help_text=_("Drawn by lot from the items answered; where fewer are answered, all of them."),
+        help_text=_(
+            "Drawn by lot from the main items answered that the checks use; where there are fewer, all of them."
+        ),
     )

@@ -9,12 +9,13 @@ import numpy as np
 from apps.frameworks.models import Dimension
 from apps.llm.bias import ScaleAnswers, score_of
 from apps.llm.models import OPEN_CALL_STATES, CallAnswer, Run
+from apps.llm.services.comparable import excluded_items
 from apps.llm.services.expert_scores import expert_values
 from apps.llm.services.rendering import turns_of
 from apps.measures.aggregates import lower_median
 from apps.measures.arrays import FloatArray
 from apps.measures.scale import Level, Scale
-from apps.studies.models import Exclusion, Item, ItemRole
+from apps.studies.models import Item, ItemRole
 
 # Texts are read for so many conversations at a time.
 CONVERSATIONS_AT_ONCE = 1_000
@@ -49,9 +50,7 @@ def answers_of(run: Run) -> RunAnswers:
 
     Of several reversed runs the last that asked a question answers it. Queries by thousands of answers and texts.
     """
-    excluded: set[int | None] = set(
-        Exclusion.objects.in_force().filter(rater=run.model_rater.rater_id).values_list("item_id", flat=True)
-    )
+    excluded = excluded_items(run)
     is_excluded = None in excluded
     read = _Read() if is_excluded else _read(run, excluded)
     items = sorted({item for _dimension, item in read.original})

@@ -11,6 +11,7 @@ from apps.common.models import Job
 from apps.llm.models import BiasCheck, Call, CallState, Exchange, ExchangeState, Run
 from apps.llm.services.baselines import experts_changed_at
 from apps.llm.services.bias import CheckResults, ResultsError
+from apps.llm.services.comparable import calls_to_ask_again
 from apps.studies.models import Exclusion
 
 # Of a reversed run, where nobody says how many.
@@ -21,8 +22,8 @@ USUAL_ITEMS = 50
 class AskingAgain:
     """What a reversed run would take: it asks each question of its items once.
 
-    n_items: how many items are usual, all that are answered where they are fewer. The costs are by what the first
-    asking cost, None where that is not known or the endpoint has no prices.
+    n_answered: items with an answer that the checks can compare. n_items: how many of them are usual, all where they
+    are fewer. The costs are by what the first asking cost, None where that is not known or the endpoint has no prices.
     """
 
     n_answered: int
@@ -52,13 +53,15 @@ class AskingAgain:
 class CheckState:
     """results: of the last check that was computed; problem: why they cannot be read. job: of the last check asked for.
 
-    has_new_answers, has_new_experts: what has come since the results were computed.
+    has_answers: something of the run is answered. has_new_answers, has_new_experts: what has come since the results
+    were computed.
     """
 
     run: Run
     results: CheckResults | None
     problem: str
     job: Job | None
+    has_answers: bool
     has_new_answers: bool
     has_new_experts: bool
     reversed_runs: tuple[Run, ...]
@@ -76,6 +79,7 @@ def check_state(run: Run) -> CheckState:
         results=results,
         problem=problem,
         job=last.job if last else None,
+        has_answers=run.calls.filter(state=CallState.DONE, sample=0).exists(),
         has_new_answers=_came_since(computed_at, _changed_at(run)),
         has_new_experts=_came_since(computed_at, experts_changed_at(run.study)),
         reversed_runs=again,
@@ -118,8 +122,8 @@ def _changed_at(run: Run) -> datetime | None:
 
 
 def asking_again(run: Run) -> AskingAgain:
-    """What asking again would take, by what the answers so far took. Two queries."""
-    answered = Call.objects.filter(run=run, sample=0, state=CallState.DONE)
+    """What asking again would take, by what the answers so far took. Three queries."""
+    answered = calls_to_ask_again(run)
     counts = answered.aggregate(calls=Count("pk"), items=Count("item", distinct=True))
     paid = Exchange.objects.filter(call__in=answered, state=ExchangeState.ANSWERED).aggregate(
         total=Sum("cost"), unknown=Count("pk", filter=Q(cost=None))

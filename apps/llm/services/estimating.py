@@ -1,10 +1,12 @@
 """About how many tokens a run takes, what they cost, and how long it lasts: before anything is sent."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from statistics import fmean
 
+from django.db.models import Count
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -31,8 +33,8 @@ class EstimateError(ValueError):
 class Estimate:
     """Of a whole run. Tokens are by a rule of thumb; `cost` is None where the endpoint has no prices.
 
-    seconds: at the endpoint's limits, if nothing fails. is_measured: answers of this endpoint to this prompt are
-    known, and length and time of an answer are taken from them.
+    seconds: at the endpoint's limits, if nothing fails. is_measured: length and time of every answer are taken from
+    what this endpoint answered to this prompt, when it was asked as many scales at once.
     """
 
     input_tokens: int
@@ -90,38 +92,77 @@ class PromptSizes:
 def estimate_of(
     questions: Sequence[Question], sizes: PromptSizes, *, version: PromptVersion, endpoint: Endpoint, samples: int
 ) -> Estimate:
-    """Of asking each question `samples` times, no repair and no second attempt counted. One or two queries."""
+    """Of asking each question `samples` times, no repair and no second attempt counted.
+
+    One query, and one for each framework of the version.
+    """
     n_calls = len(questions) * samples
     input_tokens = sum(map(sizes.of, questions)) * samples
-    answers = _answers(version, endpoint)
-    spent = [tokens for _latency, tokens in answers if tokens is not None]
-    if spent:
-        output_tokens = round(fmean(spent) * n_calls)
-    else:
-        by_question = (min(TOKENS_BY_SCALE * question.scale.n_scales, endpoint.reply_tokens) for question in questions)
-        output_tokens = sum(by_question) * samples
-    latencies = [latency / 1000 for latency, _tokens in answers if latency is not None]
-    by_call = fmean(latencies) if latencies else SECONDS_BY_CALL
+    expected = _Expected(version, endpoint)
+    asked = Counter(question.scale for question in questions)
+    output_tokens = round(sum(expected.tokens(scale) * n for scale, n in asked.items()) * samples)
+    busy = sum(expected.seconds(scale) * n for scale, n in asked.items()) * samples
     return Estimate(
         input_tokens=input_tokens,
         output_tokens=output_tokens,
         cost=endpoint.cost_of(input_tokens, output_tokens),
-        seconds=_seconds(endpoint, n_calls, input_tokens + output_tokens, by_call),
-        is_measured=bool(spent),
+        seconds=_seconds(endpoint, n_calls, input_tokens + output_tokens, busy),
+        is_measured=bool(asked) and all(map(expected.is_measured, asked)),
     )
 
 
-def _answers(version: PromptVersion, endpoint: Endpoint) -> list[tuple[int | None, int | None]]:
-    """(milliseconds, tokens) of the latest answers of the endpoint to prompts of the version."""
+class _Expected:
+    """Length and time of an answer: by those of the same framework; where it has none, of one with as many scales."""
+
+    def __init__(self, version: PromptVersion, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
+        self._tokens: dict[int, list[int]] = {}
+        self._latencies: dict[int, list[int]] = {}
+        frameworks = version.frameworks.order_by("pk").annotate(n_scales=Count("dimensions"))
+        self._sizes = dict(frameworks.values_list("pk", "n_scales"))
+        for framework_id in self._sizes:
+            rows = _answers(version, endpoint, framework_id)
+            self._tokens[framework_id] = [tokens for _latency, tokens in rows if tokens is not None]
+            self._latencies[framework_id] = [latency for latency, _tokens in rows if latency is not None]
+
+    def is_measured(self, scale: Scale) -> bool:
+        return bool(self._known(self._tokens, scale))
+
+    def tokens(self, scale: Scale) -> float:
+        known = self._known(self._tokens, scale)
+        return fmean(known) if known else min(TOKENS_BY_SCALE * scale.n_scales, self._endpoint.reply_tokens)
+
+    def seconds(self, scale: Scale) -> float:
+        known = self._known(self._latencies, scale)
+        return fmean(known) / 1000 if known else SECONDS_BY_CALL
+
+    def _known(self, found: Mapping[int, list[int]], scale: Scale) -> list[int]:
+        if own := found.get(scale.framework_id):
+            return own
+        alike = (
+            framework_id
+            for framework_id, n_scales in self._sizes.items()
+            # One scale at a time is one scale, whatever framework it is of.
+            if scale.dimension_id is not None or n_scales == scale.n_scales
+        )
+        return [number for framework_id in alike for number in found[framework_id]]
+
+
+def _answers(version: PromptVersion, endpoint: Endpoint, framework_id: int) -> list[tuple[int | None, int | None]]:
+    """(milliseconds, tokens) of the endpoint's latest answers to first requests of the version about a framework."""
     rows = Exchange.objects.filter(
-        endpoint=endpoint, state=ExchangeState.ANSWERED, call__run__model_rater__version=version
+        endpoint=endpoint,
+        state=ExchangeState.ANSWERED,
+        is_repair=False,  # it asks for what is left only
+        call__framework=framework_id,
+        call__run__model_rater__version=version,
     )
     return list(rows.order_by("-pk").values_list("latency_ms", "output_tokens")[:ANSWERS_ASKED])
 
 
-def _seconds(endpoint: Endpoint, n_calls: int, tokens: int, by_call: float) -> float:
-    """The slowest of the limits decides."""
-    times = [n_calls * by_call / endpoint.max_concurrent]
+def _seconds(endpoint: Endpoint, n_calls: int, tokens: int, busy: float) -> float:
+    """The slowest of the limits decides. busy: seconds that all answers take one after another."""
+    times = [busy / endpoint.max_concurrent]
     if endpoint.requests_per_minute:
         times.append(n_calls / endpoint.requests_per_minute * 60)
     if endpoint.tokens_per_minute:

@@ -15,6 +15,7 @@ from apps.accounts.models import User
 from apps.common.inserting import insert_rows
 from apps.common.models import AuditEntry
 from apps.llm.models import Call, CallState, Endpoint, ModelRater, PromptVersion, Run
+from apps.llm.services.comparable import calls_to_ask_again
 from apps.llm.services.estimating import Estimate, EstimateError, PromptSizes, estimate_of
 from apps.llm.services.run_items import (
     LeftOut,
@@ -161,14 +162,15 @@ def create_reversed_run(
 ) -> Run:
     """A run that asks once more, points reversed, about a seeded sample of the items answered; for comparison only.
 
-    Where fewer are answered, all of them. Raises PlanError, and nothing is written.
+    Drawn from what the checks compare (`comparable`): an answer that they drop would be paid for nothing. Where fewer
+    are answered, all of them. Raises PlanError, and nothing is written.
     """
     if run.is_check:
         raise PlanError(_("This run is a check itself: choose the run that it checks."))
     if n_items < 1:
         raise PlanError(_("Items to ask about again: at least 1."))
     _check(run.study, run.endpoint, budget)
-    answered = run.calls.filter(sample=0, state=CallState.DONE)
+    answered = calls_to_ask_again(run)
     lots = {f"{block}/{role}/{external_id}": pk for pk, block, role, external_id in _named_items(answered)}
     drawn = {lots[lot] for lot in sample_items(lots, min(n_items, len(lots)), seed)}
     rows: list[CallRow] = list(
@@ -177,7 +179,9 @@ def create_reversed_run(
         .values_list("key", "item_id", "framework_id", "dimension_id", "sample")
     )
     if not rows:
-        raise PlanError(_("Nothing of this run is answered yet, so there is nothing to ask again."))
+        raise PlanError(
+            _("Nothing of this run can be compared yet: no main item that its rater is not excluded from has a score.")
+        )
     _check_size(len(rows), {})
     check = Run.objects.create(
         study=run.study,
