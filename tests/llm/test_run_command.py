@@ -5,7 +5,7 @@ from decimal import Decimal
 from io import StringIO
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError, ManagementUtility, call_command
 from django.urls import reverse
 
 from apps.annotation.models import Rating
@@ -229,6 +229,27 @@ def test_leave_is_given_by_an_option(grief):
     assert "stays on this machine" in refused("--confirm-text-may-leave", "--samples=2", endpoint="far")
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("run_llm_raters", "--study=grief", "--endpoint=local", "--samples", "0"),
+        ("run_llm_raters", "--study=grief", "--endpoint=local", "--budget", "-1"),
+        ("create_endpoint", "local", "--model", "m", "--max-concurrent", "-1"),
+        ("fake_llm", "--latency-ms", "-1"),
+        ("fake_llm", "--port", "-1"),
+    ],
+)
+def test_a_wrong_number_is_no_matter_of_usage(db, options, capsys):
+    """As from a shell: what argparse refuses itself would end with its usage and status 2."""
+    utility = ManagementUtility(["manage.py", *options])
+    with pytest.raises(SystemExit) as ended:
+        utility.execute()
+    assert ended.value.code == 1
+    said = capsys.readouterr().err
+    assert "usage" not in said
+    assert len(said.splitlines()) == 1
+
+
 # --- What it refuses --------------------------------------------------------------------------------------------------
 
 
@@ -243,13 +264,19 @@ def test_leave_is_given_by_an_option(grief):
         (["--prompt=warm", "--use=scale"], "not both"),
         (["--block=side"], "The study has no block side. Known: main."),
         (["--framework=calm"], "The study has no framework calm. Known: warmth-scales."),
-        (["--samples=0"], "expected a whole number of at least 1, not '0'"),
-        (["--samples=26"], "Samples: from 1 to 25."),
-        (["--samples=two"], "expected a whole number"),
-        (["--temperature=3"], "Temperature: from 0 to 2."),
-        (["--temperature=warm"], "invalid float"),
+        (["--samples=0"], "--samples is 0; expected a whole number from 1 to 25."),
+        (["--samples=26"], "--samples is 26; expected a whole number from 1 to 25."),
+        (["--samples=two"], "--samples is two; expected a whole number"),
+        (["--samples="], "--samples is ; expected a whole number"),
+        (["--temperature=3"], "--temperature is 3; expected a number from 0 to 2."),
+        (["--temperature=-0.1"], "--temperature is -0.1; expected"),
+        (["--temperature=nan"], "--temperature is nan; expected"),
+        (["--temperature=warm"], "--temperature is warm; expected"),
         (["--model-seed=1"], "local takes no seed"),
-        (["--items=-1"], "expected a whole number"),
+        (["--model-seed=2000000001"], "expected a whole number from 0 to 2,000,000,000."),
+        (["--items=-1"], "--items is -1; expected a whole number of at least 1."),
+        (["--items=0"], "--items is 0; expected"),
+        (["--seed=1.5"], "--seed is 1.5; expected a whole number of at least 0."),
         (["--budget=0"], "expected an amount above 0"),
         (["--budget=1.005"], "at most two decimals"),
         (["--budget=nan"], "expected an amount"),

@@ -1,9 +1,11 @@
 """`python manage.py run_llm_raters --study SLUG --endpoint NAME`: a model rates conversations of a study."""
 
+import math
 import sys
-from argparse import ArgumentParser, ArgumentTypeError
-from collections.abc import Callable, Iterable
+from argparse import ArgumentParser
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal, InvalidOperation
+from functools import partial
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
@@ -15,7 +17,7 @@ from apps.llm.services.consent import ConsentError, leave_problem, needs_consent
 from apps.llm.services.controls import RunError, start_run
 from apps.llm.services.estimating import duration_in_words
 from apps.llm.services.making_runs import Preview, RunOrder, make_run, preview_run
-from apps.llm.services.model_raters import ModelRaterError
+from apps.llm.services.model_raters import HOTTEST, LARGEST_SEED, MOST_SAMPLES, ModelRaterError
 from apps.llm.services.planning import LeftOut, PlanError, RunPlan, RunSelection
 from apps.llm.services.prompting import PromptingError, frameworks_of, versions_of
 from apps.llm.tasks import trigger_endpoint
@@ -24,6 +26,13 @@ from apps.studies.models import ItemRole, Study
 
 REFUSALS = (PlanError, ModelRaterError, PromptingError, ConsentError, RunError)
 INTERRUPTED = 130
+# Option -> the least and the most that it may be; None: so many as ten digits hold.
+WHOLE_NUMBERS = {
+    "samples": (1, MOST_SAMPLES),
+    "model_seed": (0, LARGEST_SEED),
+    "items": (1, None),
+    "seed": (0, None),
+}
 
 
 class Command(BaseCommand):
@@ -42,9 +51,9 @@ class Command(BaseCommand):
         asked.add_argument(
             "--use", choices=[use.value for use in Use], help="without --prompt: one scale or a whole framework a call"
         )
-        asked.add_argument("--samples", type=_number(1), default=1, metavar="K", help="answers to each question")
-        asked.add_argument("--temperature", type=float, metavar="T", help="0 to 2; default: not sent")
-        asked.add_argument("--model-seed", type=_number(0), metavar="N", help="sent to the model; default: not sent")
+        asked.add_argument("--samples", default="1", metavar="K", help="answers to each question")
+        asked.add_argument("--temperature", metavar="T", help="0 to 2; default: not sent")
+        asked.add_argument("--model-seed", metavar="N", help="sent to the model; default: not sent")
         asked.add_argument("--name", default="", help="of the rater, if it is new")
         about = parser.add_argument_group("about what")
         about.add_argument("--block", action="append", default=[], metavar="SLUG", help="default: every block")
@@ -52,10 +61,10 @@ class Command(BaseCommand):
             "--framework", action="append", default=[], metavar="SLUG", help="default: all that the prompt asks about"
         )
         about.add_argument("--role", action="append", default=[], choices=ItemRole.values, help="default: main")
-        about.add_argument("--items", type=_number(1), metavar="N", help="so many, drawn by lot; default: all")
-        about.add_argument("--seed", type=_number(0), metavar="N", help="of the lot; default: the study's")
+        about.add_argument("--items", metavar="N", help="so many, drawn by lot; default: all")
+        about.add_argument("--seed", metavar="N", help="of the lot; default: the study's")
         about.add_argument("--with-examples", action="store_true", help="conversations shown as examples as well")
-        parser.add_argument("--budget", type=_money, metavar="AMOUNT", help="in the currency of the endpoint's prices")
+        parser.add_argument("--budget", metavar="AMOUNT", help="in the currency of the endpoint's prices")
         parser.add_argument(
             "--confirm-text-may-leave", action="store_true", help="the study's text may be sent to this endpoint"
         )
@@ -63,6 +72,7 @@ class Command(BaseCommand):
         parser.add_argument("--wait", action="store_true", help="follow the run until it is done or stands still")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        options |= _numbers(options)
         study = _study(options["study"])
         order = self._order(study, options)
         try:
@@ -218,13 +228,46 @@ def _known(names: Iterable[str]) -> str:
     return f" Known: {', '.join(shown)}." if shown else " There is none yet."
 
 
-def _number(least: int) -> Callable[[str], int]:
-    def whole_number(text: str) -> int:
-        if not (text.isascii() and text.isdecimal() and len(text) < 11 and int(text) >= least):
-            raise ArgumentTypeError(f"expected a whole number of at least {least}, not {text!r}")
-        return int(text)
+def _numbers(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that are numbers, as such; what is not given stays None. Raises CommandError for the first wrong one.
 
-    return whole_number
+    They come as texts: what argparse refuses itself ends with its usage and status 2.
+    """
+    found: dict[str, Any] = {}
+    for name, (least, most) in WHOLE_NUMBERS.items():
+        found[name] = _read(options, name, partial(_whole, least=least, most=most))
+    return found | {
+        "temperature": _read(options, "temperature", _temperature),
+        "budget": _read(options, "budget", _money),
+    }
+
+
+def _read(options: Mapping[str, Any], name: str, reader: Callable[[str], Any]) -> Any:
+    given = options[name]  # a text, or a number where another program calls
+    if given is None:
+        return None
+    try:
+        return reader(str(given))
+    except ValueError as problem:
+        raise CommandError(f"--{name.replace('_', '-')} is {given}; expected {problem}.") from None
+
+
+def _whole(text: str, *, least: int, most: int | None) -> int:
+    is_number = text.isascii() and text.isdecimal() and len(text) < 11
+    if not is_number or int(text) < least or (most is not None and int(text) > most):
+        expected = f"of at least {least}" if most is None else f"from {least} to {most:,}"
+        raise ValueError(f"a whole number {expected}")
+    return int(text)
+
+
+def _temperature(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0 <= number <= HOTTEST:
+        raise ValueError(f"a number from 0 to {HOTTEST:g}")
+    return number
 
 
 def _money(text: str) -> Decimal:
@@ -233,7 +276,7 @@ def _money(text: str) -> Decimal:
     except InvalidOperation:
         amount = Decimal("NaN")
     if not (amount.is_finite() and 0 < amount < 10**10 and amount == round(amount, 2)):
-        raise ArgumentTypeError(f"expected an amount above 0 with at most two decimals, for example 2.50, not {text!r}")
+        raise ValueError("an amount above 0 with at most two decimals, for example 2.50")
     return amount
 
 
