@@ -45,7 +45,10 @@ class PromptTooLongError(PromptError):
 
 
 class Message(NamedTuple):
-    """One chat message; the role is `system` or `user`."""
+    """One chat message; the role is `system`, `user` or `assistant`, which is the model itself.
+
+    After the system message `user` and `assistant` take turns, `user` first and last: some servers refuse all else.
+    """
 
     role: str
     content: str

@@ -23,6 +23,8 @@ from apps.llm.json_reading import JsonNumber, JsonObject, Reading, Unreadable, r
 
 MAX_SHOWN = 60  # characters of a reply that a reason shows
 MAX_QUOTES = 50  # of one answer
+MAX_REPEATED = 2000  # characters of a reply that the repair call shows
+NO_REPLY = "(no reply)"
 MAX_EXTRA = 50  # keys that were not asked for and are named
 
 # A number as JSON writes it: no plus sign, no leading zero, no other digits than these.
@@ -223,6 +225,15 @@ def scales_to_repair(parsed: ParsedReply, scales: Sequence[AllowedAnswers]) -> l
     """Those of the scales whose answer is invalid, in the order given: what the repair call asks for."""
     invalid = {answer.slug for answer in parsed.invalid}
     return [allowed for allowed in scales if allowed.slug in invalid]
+
+
+def shown_reply(reply: str) -> str:
+    """The model's own reply between the question and what is wrong with it: its beginning, and never blank, which
+    servers refuse."""
+    text = reply.strip()
+    if len(text) > MAX_REPEATED:
+        text = f"{text[:MAX_REPEATED].rstrip()} […]"
+    return text or NO_REPLY
 
 
 def repair_message(parsed: ParsedReply, scales: Sequence[AllowedAnswers], *, is_framework: bool) -> str:

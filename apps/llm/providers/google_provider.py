@@ -15,6 +15,7 @@ from apps.llm.providers.sdk_provider import Answer, SdkProvider, Sent, keep_quie
 BASE_URL = "https://generativelanguage.googleapis.com"
 API_VERSION = "v1beta"
 JSON = "application/json"
+ROLES = {"assistant": "model"}
 
 keep_quiet("google_genai")
 
@@ -46,7 +47,7 @@ class GoogleProvider(SdkProvider):
     ) -> dict[str, Any]:
         body: dict[str, Any] = {
             "contents": [
-                {"parts": [{"text": message.content}], "role": message.role}
+                {"parts": [{"text": message.content}], "role": ROLES.get(message.role, message.role)}
                 for message in messages
                 if message.role != "system"
             ]

@@ -14,11 +14,13 @@ from apps.llm.models import CallAnswer, Endpoint, Exchange, ExchangeState, Model
 from apps.llm.prompts import Message, Prompt, PromptError, PromptTooLongError
 from apps.llm.providers.protocol import Parameters, Provider
 from apps.llm.replies import (
+    NO_REPLY,
     ParsedReply,
     parse_framework_reply,
     parse_scale_reply,
     repair_message,
     scales_to_repair,
+    shown_reply,
     storable_text,
 )
 from apps.llm.services.rendering import Renderer, Turns, turns_of
@@ -188,7 +190,10 @@ def _earlier(call_ids: list[int]) -> dict[int, _Earlier]:
 
 
 def _repairing(asked: Asked, prompt: Prompt, earlier: _Earlier, endpoint: Endpoint) -> Asked:
-    """The same request with one message more, that asks for what is still without a valid answer."""
+    """The same request, the reply that it got, and a message that asks for what is still without a valid answer.
+
+    Where the reply makes it too long for the endpoint, it is left out.
+    """
     wanted = [allowed for allowed in asked.scales if asked.dimensions[allowed.slug] not in earlier.answered]
     first = parse_reply(earlier.reply, asked.scales, is_framework=asked.is_framework)
     slugs = {allowed.slug for allowed in wanted}
@@ -198,8 +203,12 @@ def _repairing(asked: Asked, prompt: Prompt, earlier: _Earlier, endpoint: Endpoi
         return asked
     message = Message("user", repair_message(first, scales, is_framework=asked.is_framework))
     schema = framework_schema(scales) if asked.is_framework else scale_schema(scales[0])
-    messages = (*asked.messages, message)
-    tokens = replace(prompt, messages=messages, schema=schema).estimated_tokens
-    if endpoint.context_tokens is not None and tokens + endpoint.reply_tokens > endpoint.context_tokens:
-        raise PromptTooLongError(tokens, endpoint.reply_tokens, endpoint.context_tokens)
+    context = endpoint.context_tokens
+    for reply in (shown_reply(earlier.reply), NO_REPLY):
+        messages = (*asked.messages, Message("assistant", reply), message)
+        tokens = replace(prompt, messages=messages, schema=schema).estimated_tokens
+        if context is None or tokens + endpoint.reply_tokens <= context:
+            break
+    if context is not None and tokens + endpoint.reply_tokens > context:
+        raise PromptTooLongError(tokens, endpoint.reply_tokens, context)
     return replace(asked, messages=messages, schema=schema, scales=scales, prompt_tokens=tokens)

@@ -7,7 +7,9 @@ import pytest
 from apps.annotation.models import Evidence, Rating, RatingEvent
 from apps.llm.models import Call, CallAnswer, CallState, Endpoint, Exchange, ExchangeState, RunState
 from apps.llm.providers.protocol import ErrorKind
+from apps.llm.sent_requests import sent_messages
 from apps.llm.templates import Use
+from apps.llm.tokens import estimate_tokens
 from tests.llm.engine.stubs import answer, answer_once, at_once_due, completion, error, framework_answer
 from tests.llm.worlds import make_endpoint, make_run
 
@@ -83,16 +85,40 @@ def test_a_repaired_reply_counts(run, reply):
     assert [(one.is_repair, one.reply) for one in call.exchanges.all()] == [(False, reply), (True, answer("2"))]
 
 
-def test_the_repair_asks_with_one_message_more_and_repeats_nothing(run, provider):
+def test_the_repair_shows_the_model_its_own_reply_and_asks_without_repeating_it(run, provider):
     found = answer_once(run, answer("not 3"))
     first = found[0].claimed.asked
     again = answer_once(run, answer("2"))[0].claimed.asked
-    assert again.messages[:-1] == first.messages
-    assert again.messages[-1].role == "user"
+    assert again.messages[:-2] == first.messages
+    # Some servers refuse two messages of the same role in a row.
+    assert [message.role for message in again.messages] == ["system", "user", "assistant", "user"]
+    assert again.messages[-2].content == answer("not 3")
     assert "not 3" not in again.messages[-1].content
     assert again.schema == first.schema
     hashes = set(Exchange.objects.values_list("request_hash", flat=True))
     assert len(hashes) == 2
+    sent = Exchange.objects.get(is_repair=True)
+    assert [(role, text) for role, text in sent_messages(sent.request)] == [(m.role, m.content) for m in again.messages]
+    n_new = sum(estimate_tokens(message.content) + 4 for message in again.messages[-2:])
+    assert again.prompt_tokens == first.prompt_tokens + n_new
+    assert sent.estimated_tokens == again.prompt_tokens + run.endpoint.reply_tokens
+
+
+@pytest.mark.parametrize(
+    ("reply", "shown"),
+    [("", "(no reply)"), (" \n\t", "(no reply)"), ("x" * 2001, f"{'x' * 2000} […]"), ("x" * 2000, "x" * 2000)],
+)
+def test_a_blank_or_long_reply_is_shown_by_what_servers_take(run, reply, shown):
+    answer_once(run, reply)
+    assert answer_once(run, answer("2"))[0].claimed.asked.messages[-2].content == shown
+
+
+def test_a_reply_that_leaves_no_room_is_not_shown(run):
+    first = answer_once(run, "No. " * 400)[0].claimed.asked
+    Endpoint.objects.update(context_tokens=first.prompt_tokens + 1000 + 300)
+    again = answer_once(run, answer("2"))[0].claimed.asked
+    assert again.messages[-2].content == "(no reply)"
+    assert the_call(run).state == CallState.DONE
 
 
 def test_a_reply_cut_off_at_its_longest_says_so(run):

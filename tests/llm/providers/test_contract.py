@@ -7,9 +7,11 @@ import httpx2
 import pytest
 
 from apps.llm.answers import MEMBERS
+from apps.llm.prompts import Message
 from apps.llm.providers.failures import HIDDEN, LONGEST_SAID
 from apps.llm.providers.protocol import ErrorKind, Parameters, ProviderError
 from apps.llm.providers.sdk_provider import LONGEST_SENTENCE
+from apps.llm.sent_requests import sent_messages
 from tests.llm.providers.made import (
     ANTHROPIC,
     GOOGLE,
@@ -77,6 +79,17 @@ def test_without_a_schema_and_without_a_system_message(kind, form):
     assert answer.text == "hello"
     assert b"schema" not in server.requests[0].content
     assert b"ystem" not in server.requests[0].content
+
+
+@each_kind
+def test_what_the_model_said_is_sent_as_its_own(kind):
+    messages = (*MESSAGES, Message("assistant", "Five."), Message("user", "That is no point."))
+    body = Server({}).provider(kind).request_body(messages, SCHEMA, PARAMETERS)
+    model = "model" if kind is GOOGLE else "assistant"
+    assert [message.role for message in sent_messages(json.dumps(body))] == ["system", "user", model, "user"]
+    server = Server(kind.answer(TEXT))
+    server.provider(kind).complete(messages, SCHEMA, PARAMETERS)
+    assert json.dumps(json.loads(server.requests[0].content)) == json.dumps(body)
 
 
 def test_the_forms_of_openai():
@@ -337,6 +350,32 @@ def test_an_error_within_a_good_answer_of_openai():
     assert failure_of(httpx2.Response(200, json=limited)).kind is ErrorKind.RATE
     vague = failure_of(httpx2.Response(200, json={"error": {"message": "No provider."}}))
     assert (vague.kind, vague.message) == (ErrorKind.PASSING, "The server's answer is an error: No provider.")
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "status"),
+    [
+        ({"code": 502, "message": "Upstream error"}, ErrorKind.PASSING, 502),
+        ({"code": "429", "message": "Slow down"}, ErrorKind.RATE, 429),
+        ({"code": 403, "message": "Flagged", "metadata": {"reasons": ["violence"]}}, ErrorKind.REFUSED, 403),
+        ({"code": "server_error", "message": "Broken"}, ErrorKind.PASSING, 200),
+        ("Broken", ErrorKind.PASSING, 200),
+    ],
+)
+@pytest.mark.parametrize("place", ["choice", "answer"])
+def test_an_error_beside_a_choice_is_no_empty_reply(error, kind, status, place):
+    found = OPENAI.answer("")
+    (found["choices"][0] if place == "choice" else found)["error"] = error
+    failure = failure_of(httpx2.Response(200, json=found))
+    assert (failure.kind, failure.http_status) == (kind, status)
+    assert (error if isinstance(error, str) else error["message"]) in failure.message
+    assert json.loads(failure.raw) == found
+
+
+def test_no_error_beside_a_choice_is_none():
+    found = OPENAI.answer(TEXT) | {"error": None}
+    found["choices"][0]["error"] = {}
+    assert Server(found).provider(OPENAI).complete(MESSAGES, SCHEMA, PARAMETERS).text == TEXT
 
 
 def test_a_prompt_that_cannot_be_sent_is_refused():
