@@ -36,6 +36,7 @@ urlpatterns = [
     path("<slug:slug>/llm/runs/<int:pk>/retry/", run_acts.run_retry, name="run-retry"),
     path("<slug:slug>/llm/runs/<int:pk>/budget/", run_acts.run_budget, name="run-budget"),
     path("<slug:slug>/llm/runs/<int:pk>/calls/", calls.calls, name="calls"),
+    path("<slug:slug>/llm/runs/<int:pk>/calls.jsonl", calls.calls_file, name="calls-file"),
     path("<slug:slug>/llm/runs/<int:pk>/calls/<int:call_pk>/", calls.call, name="call"),
     path("<slug:slug>/llm/runs/<int:pk>/calls/<int:call_pk>/texts/", calls.call_texts, name="call-texts"),
     path("<slug:slug>/llm/runs/<int:pk>/checks/", checks.run_checks, name="run-checks"),

@@ -11,6 +11,7 @@ from apps.llm.faults import Fault
 from apps.llm.models import Call, CallAnswer, CallState, Exchange, ExchangeState, Pause, Run
 from apps.llm.run_words import ERRORS, PAUSES
 from apps.llm.sent_requests import indented, sent_messages
+from apps.llm.services.call_export import call_lines
 from apps.llm.services.call_reading import cut
 from apps.llm.services.progress import KINDS
 from apps.llm.templates import Use
@@ -36,9 +37,13 @@ def call_page(call: Call) -> str:
     return reverse("llm:call", args=[call.run.study.slug, call.run_id, call.pk])
 
 
+def calls_file(run: Run) -> str:
+    return reverse("llm:calls-file", args=[run.study.slug, run.pk])
+
+
 @pytest.fixture
 def addresses(run) -> list[str]:
-    return [calls_page(run), call_page(run.calls.first())]
+    return [calls_page(run), call_page(run.calls.first()), calls_file(run)]
 
 
 # --- Who ------------------------------------------------------------------------------------------------------------
@@ -80,6 +85,7 @@ def test_a_run_is_found_by_way_of_its_study_and_a_call_by_way_of_its_run(run, st
     foreign = make_run(strangers, run.endpoint, name="foreign")
     call = run.calls.first()
     assert sign_in(rosa).get(reverse("llm:calls", args=["grief", foreign.pk])).status_code == 404
+    assert sign_in(rosa).get(reverse("llm:calls-file", args=["grief", foreign.pk])).status_code == 404
     assert sign_in(rosa).get(reverse("llm:call", args=["grief", run.pk, foreign.calls.first().pk])).status_code == 404
     assert sign_in(otto).get(reverse("llm:call", args=["strangers", foreign.pk, call.pk])).status_code == 404
 
@@ -154,6 +160,58 @@ def test_the_queries_of_the_list_do_not_grow(run, sign_in, rosa, django_assert_m
     everything = count()
     run.calls.filter(position__gt=0).update(run=make_run(grief, run.endpoint, name="other", items=[]))
     assert count() == everything
+
+
+# --- All of them as a file --------------------------------------------------------------------------------------------
+
+
+def lines_of(answer) -> list[dict]:
+    return [json.loads(line) for line in answer.getvalue().decode().splitlines()]
+
+
+def test_every_call_is_a_line_with_its_requests_and_its_answers(call, run, sign_in, rosa):
+    answer = sign_in(rosa).get(calls_file(run))
+    assert answer.headers["Content-Type"] == "application/x-ndjson; charset=utf-8"
+    assert answer.headers["Content-Disposition"] == f'attachment; filename="grief-run-{run.pk}-calls.jsonl"'
+    lines = lines_of(answer)
+    assert [line["call"] for line in lines] == [1, 2, 3, 4, 5, 6]
+    assert {(line["run"], line["rater"], line["model"]) for line in lines} == {(run.pk, "model1", "fake")}
+    third = lines[2]
+    assert (third["key"], third["item"], third["dimension"]) == (call.key, "letters-002", "scale_1")
+    assert (third["state"], third["sample"], third["framework_version"]) == ("done", 1, 1)
+    [said] = third["answers"]
+    assert (said["value"], said["rationale"], said["fault"]) == (4.0, "Warm throughout.", "")
+    assert said["evidence"][0]["text"] == "must be hard"
+    lost, invalid, repaired = third["exchanges"]
+    assert (lost["state"], lost["reply"], lost["cost"]) == ("lost", "", None)
+    assert invalid["reply"] == "I would say <script>4</script>"
+    assert json.loads(invalid["request"])["messages"][1]["content"] == "Rate <b>this</b> one."
+    assert (repaired["is_repair"], repaired["raw"], repaired["cost"]) == (True, '{"id":"fake-77"}', "0.00421000")
+    assert (repaired["input_tokens"], repaired["output_tokens"], repaired["latency_ms"]) == (818, 77, 2345)
+    assert repaired["sent_at"] == NOW.isoformat()
+
+
+def test_what_was_never_sent_is_a_line_too_and_a_framework_has_all_its_scales(grief, sign_in, rosa):
+    run = make_run(grief, use=Use.FRAMEWORK)
+    first = lines_of(sign_in(rosa).get(calls_file(run)))[0]
+    assert (first["state"], first["dimension"], first["answers"], first["exchanges"]) == ("pending", None, [], [])
+    answer_all(run, 2.0)
+    first = lines_of(sign_in(rosa).get(calls_file(run)))[0]
+    assert [answer["dimension"] for answer in first["answers"]] == ["scale_1", "scale_2"]
+
+
+def test_the_file_holds_few_calls_at_a_time_and_a_head_reads_none(
+    run, sign_in, rosa, monkeypatch, django_assert_num_queries
+):
+    monkeypatch.setattr("apps.llm.services.call_export.CALLS_AT_ONCE", 4)
+    lines = call_lines(Run.objects.select_related("model_rater__rater", "endpoint").get(pk=run.pk))
+    with django_assert_num_queries(3):
+        next(lines)
+    with django_assert_num_queries(4):  # three for the other two calls, and one that finds no more
+        assert len(list(lines)) == 5
+    head = sign_in(rosa).head(calls_file(run))
+    assert (head.status_code, head.getvalue()) == (200, b"")
+    assert calls_file(run) in sign_in(rosa).get(calls_page(run)).text
 
 
 # --- One call ---------------------------------------------------------------------------------------------------------

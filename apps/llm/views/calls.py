@@ -10,6 +10,7 @@ from apps.accounts.access import PersonRequest
 from apps.common.htmx import render_page_or_partial
 from apps.llm.access import study_in_sight
 from apps.llm.forms.calls import CallFilterForm
+from apps.llm.services.call_export import call_lines
 from apps.llm.services.call_reading import calls_of, rows_of, show_call, texts_of_call
 from apps.llm.services.run_listing import runs_of
 
@@ -37,6 +38,20 @@ def calls(request: PersonRequest, slug: str, pk: int) -> HttpResponse:
         "query": form.query,
     }
     return render_page_or_partial(request, "llm/calls.html", context, partial="call-list")
+
+
+@require_safe
+@login_required
+def calls_file(request: PersonRequest, slug: str, pk: int) -> HttpResponseBase:
+    """Every call of a run as lines of JSON; sent while it is read, so that it begins at once however many there are."""
+    study, hidden = study_in_sight(request, slug)
+    if hidden:
+        return hidden
+    run = get_object_or_404(runs_of(study), pk=pk)
+    lines = call_lines(run) if request.method == "GET" else iter(())
+    response = StreamingHttpResponse(lines, content_type="application/x-ndjson; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{study.slug}-run-{pk}-calls.jsonl"'
+    return response
 
 
 @require_safe
