@@ -34,6 +34,7 @@ from apps.reports.models import StoredReport, StoredReportFile
 from apps.studies.models import (
     Assignment,
     AssignmentState,
+    Exclusion,
     Invitation,
     Item,
     MemberRole,
@@ -68,6 +69,7 @@ MEANINGS = {
     ("files", "name"): "report file",
     ("people", "pk"): "membership",
     ("invitations", "pk"): "invitation",
+    ("exclusions", "pk"): "exclusion",
     ("datasets", "slug"): "dataset",
     ("conversations", "pk"): "conversation",
     ("uploads", "pk"): "upload",
@@ -193,6 +195,7 @@ def objects_of(study: Study, *people: User) -> Objects:
             "report file": sorted(StoredReportFile.objects.filter(report__study=study).values_list("name", flat=True)),
             "membership": keys(Membership.objects.filter(study=study)),
             "invitation": keys(Invitation.objects.filter(study=study)),
+            "exclusion": keys(Exclusion.objects.filter(rater__study=study)),
             "dataset": list(datasets.values_list("slug", flat=True)),
             "conversation": keys(Conversation.objects.filter(dataset__in=datasets)),
             "upload": keys(ConversationUpload.objects.filter(owner__in=people)),

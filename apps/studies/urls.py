@@ -8,6 +8,7 @@ urlpatterns = [
     path("new/", setup.study_new, name="new"),
     path("<slug:slug>/", studies.overview, name="overview"),
     path("<slug:slug>/exclusions/", studies.exclusions, name="exclusions"),
+    path("<slug:slug>/exclusions/<int:pk>/revert/", studies.exclusion_revert, name="exclusion-revert"),
     path("<slug:slug>/settings/", setup.settings, name="settings"),
     path("<slug:slug>/copy/", setup.copy, name="copy"),
     path("<slug:slug>/delete/", setup.delete, name="delete"),

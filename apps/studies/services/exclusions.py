@@ -2,6 +2,7 @@
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from apps.accounts.models import User
 from apps.common.models import AuditEntry
@@ -37,10 +38,13 @@ def exclude(
 
 @transaction.atomic
 def revert(*, exclusion: Exclusion, by: User | None) -> Exclusion:
-    """Takes an exclusion back; the row stays, with who did it and when. Raises ExclusionError the second time."""
+    """Takes an exclusion back; the row stays, with who did it and when. Raises ExclusionError the second time.
+
+    No run or rule makes it anew: what somebody decided stays decided.
+    """
     exclusion = Exclusion.objects.select_for_update(of=("self",)).select_related("rater__study").get(pk=exclusion.pk)
     if exclusion.reverted_at is not None:
-        raise ExclusionError("this exclusion was taken back already")
+        raise ExclusionError(_("This exclusion was taken back already."))
     exclusion.reverted_at = timezone.now()
     exclusion.reverted_by = by
     exclusion.save(update_fields=["reverted_at", "reverted_by"])

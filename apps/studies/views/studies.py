@@ -1,21 +1,28 @@
-"""The list of studies and the overview of one."""
+"""The list of studies, the overview of one, and what is left out of it."""
 
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.db.models import Q, QuerySet
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, render
-from django.views.decorators.http import require_safe
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
 
 from apps.accounts.access import PersonRequest
+from apps.accounts.models import User
 from apps.corpus.models import Dataset
+from apps.studies.access import managed_study
 from apps.studies.models import Exclusion, ExclusionReason, Study, StudyStatus
 from apps.studies.services.blindness import may_see_ratings
 from apps.studies.services.checklist import steps_to_activate
+from apps.studies.services.exclusions import ExclusionError, revert
 from apps.studies.services.status import open_work
 
 STUDIES_ON_A_PAGE = 25
 EXCLUSIONS_ON_A_PAGE = 50
+# Which these are tells of what experts agree.
+AS_EXAMPLES = Q(reason=ExclusionReason.LEAKAGE)
 
 
 @require_safe
@@ -71,10 +78,10 @@ def exclusions(request: PersonRequest, slug: str) -> HttpResponse:
     study = get_object_or_404(Study.objects.readable_by(request.user), slug=slug)
     tells_why = may_see_ratings(user=request.user, study=study)
     rows = exclusions_in_force(study)
-    shown = Q(reason=ExclusionReason.LEAKAGE)
-    n_hidden = 0 if tells_why else rows.filter(shown).values("item").distinct().count()
-    rows = rows if tells_why else rows.exclude(shown)
-    rows = rows.select_related("rater", "item__conversation", "item__block", "created_by")
+    n_hidden = 0 if tells_why else rows.filter(AS_EXAMPLES).values("item").distinct().count()
+    rows = _shown_to(request.user, study, rows).select_related(
+        "rater", "item__conversation", "item__block", "created_by"
+    )
     page = Paginator(rows, EXCLUSIONS_ON_A_PAGE).get_page(request.GET.get("page"))
     context = {
         "study": study,
@@ -84,6 +91,30 @@ def exclusions(request: PersonRequest, slug: str) -> HttpResponse:
         "n_hidden": n_hidden,
     }
     return render(request, "studies/exclusion_list.html", context)
+
+
+@login_required
+@require_POST
+def exclusion_revert(request: PersonRequest, slug: str, pk: int) -> HttpResponse:
+    """An exclusion is taken back by who manages the study. What their list does not show them is not there."""
+    study = managed_study(request.user, slug)
+    rows = _shown_to(request.user, study, Exclusion.objects.filter(rater__study=study))
+    exclusion = get_object_or_404(rows.select_related("rater"), pk=pk)
+    try:
+        revert(exclusion=exclusion, by=request.user)
+    except ExclusionError as problem:
+        messages.error(request, str(problem))
+    else:
+        said = _(
+            "The exclusion of %(rater)s is taken back: the ratings count again. Figures are out of date until they are "
+            "computed anew."
+        )
+        messages.success(request, said % {"rater": exclusion.rater.name})
+    return redirect("studies:exclusions", slug=slug)
+
+
+def _shown_to(user: User, study: Study, rows: QuerySet[Exclusion]) -> QuerySet[Exclusion]:
+    return rows if may_see_ratings(user=user, study=study) else rows.exclude(AS_EXAMPLES)
 
 
 def exclusions_in_force(study: Study) -> QuerySet[Exclusion]:
