@@ -298,6 +298,14 @@ class KindSummary(NamedTuple):
 
 
 class RaterQuerySet(models.QuerySet["Rater"]):
+    def computed_here(self) -> "RaterQuerySet":
+        """Models that Accord asks and baselines that it computes: their ratings come from nowhere else.
+
+        A language model whose ratings were imported is none of them.
+        """
+        # The relations are those of llm.ModelRater and llm.Baseline.
+        return self.filter(Q(model_rater__isnull=False) | Q(baseline__isnull=False))
+
     def with_rating_counts(self) -> "RaterQuerySet":
         """Adds `n_ratings`, of finished ratings. Asks `annotation.Rating` for a number by the reverse relation."""
         given = Rater.objects.filter(pk=OuterRef("pk"), ratings__isnull=False)

@@ -79,7 +79,13 @@ class WhoseForm(forms.Form):
             self.add_error(
                 "kind", _("%(rater)s is new to the study: say which kind of rater it is.") % {"rater": rater}
             )
-        if known is not None and kind and kind != known.kind:
+        if known is not None and self._study.raters.computed_here().filter(pk=known.pk).exists():
+            self.add_error(
+                "rater",
+                _("%(rater)s is a rater that Accord computes itself: its ratings are not taken from a file.")
+                % {"rater": rater},
+            )
+        elif known is not None and kind and kind != known.kind:
             said = {"rater": rater, "kind": known.get_kind_display()}
             self.add_error("kind", _("%(rater)s is in the study already, as: %(kind)s. Leave the kind empty.") % said)
         return cleaned

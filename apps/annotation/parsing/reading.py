@@ -1,6 +1,6 @@
 """A file of ratings, from rows to the answers of raters on items."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
@@ -50,7 +50,8 @@ class ParsedRating:
 class Expected:
     """What the study has: the block's scales and items, the raters by name, and the kinds there are.
 
-    `kinds`: each kind, and what messages call it.
+    `kinds`: each kind, and what messages call it. `computed`: the raters whose ratings Accord makes itself, so that
+    no file may.
     """
 
     block: str
@@ -58,6 +59,7 @@ class Expected:
     items: Mapping[ItemKey, object]
     raters: Mapping[str, RaterFacts]
     kinds: Mapping[str, str]
+    computed: Collection[str] = ()
 
 
 @dataclass(frozen=True)
@@ -224,6 +226,8 @@ class _RatingReader:
             raise CellError("is empty; expected the name of a rater")
         if len(name) > MAX_RATER_NAME:
             raise CellError(f"has {len(name)} characters; a rater's name has at most {MAX_RATER_NAME}")
+        if name in self.expected.computed:
+            raise CellError(computed_here(name))
         facts = self._facts(name, cells)
         known = self.found.raters.get(name) or self.expected.raters.get(name)
         if known is not None and known != facts:
@@ -283,6 +287,11 @@ class _RatingReader:
                 else f"{what} has another comment or other evidence than in row {other.row}; expected one row"
             )
             self.found.problems.add(Problem(one.row, "", message))
+
+
+def computed_here(name: str) -> str:
+    """Why ratings of this rater are not taken from a file, without a full stop."""
+    return f"{name} is a rater that Accord computes itself; expected the name of another rater"
 
 
 def _checked(cells: RowCells, name: str, read: Callable[[], Result]) -> Result | None:

@@ -8,7 +8,15 @@ from django.db import transaction
 
 from apps.accounts.models import User
 from apps.annotation.parsing.mapping import MappingQuestion, OpenQuestion, RatingMapping, complete_mapping, parse_maps
-from apps.annotation.parsing.reading import Expected, ItemKey, ParsedFile, RaterFacts, Told, read_ratings
+from apps.annotation.parsing.reading import (
+    Expected,
+    ItemKey,
+    ParsedFile,
+    RaterFacts,
+    Told,
+    computed_here,
+    read_ratings,
+)
 from apps.annotation.parsing.values import DimensionScale, Scales
 from apps.annotation.services.recording import Origin, RatingEntry, Tally, record_ratings
 from apps.common.digests import sha256_of
@@ -152,6 +160,7 @@ class Target:
             items=items,
             raters={row[0]: RaterFacts(*row[1:]) for row in raters},
             kinds={kind.value: str(kind.label) if on_screen else kind.value for kind in RaterKind},
+            computed=frozenset(block.study.raters.computed_here().values_list("name", flat=True)),
         )
         return cls(block, items, dimensions, expected)
 
@@ -185,6 +194,8 @@ def _check_told(told: Told, expected: Expected) -> None:
     """What every row would repeat is said once."""
     if fault := text_fault(told.rater):
         raise FileError(f"The rater's name {fault}.")
+    if told.rater in expected.computed:
+        raise FileError(f"{computed_here(told.rater)}.")
     if told.kind and told.kind not in expected.kinds:
         raise FileError(f"{told.kind} is no kind of rater; expected one of {', '.join(expected.kinds)}.")
     has_kind = told.kind or told.new_kind or told.asks_kind_later

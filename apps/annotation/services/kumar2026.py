@@ -64,7 +64,10 @@ def import_kumar_study(
     raters = _raters(study, data, actor)
     for block_data in data.blocks.values():
         block = _block(study, block_data, datasets[block_data.dataset.slug], frameworks, actor)
-        tally = record_ratings(entries=_entries(block, block_data, raters), origin=Origin.IMPORT, actor=actor)
+        try:
+            tally = record_ratings(entries=_entries(block, block_data, raters), origin=Origin.IMPORT, actor=actor)
+        except RaterConflict as conflict:
+            raise KumarConflict(str(conflict)) from None
         done.tally.created += tally.created
         done.tally.changed += tally.changed
         done.tally.unchanged += tally.unchanged

@@ -26,6 +26,7 @@ from apps.common.inserting import insert_rows
 from apps.frameworks.models import Dimension
 from apps.frameworks.services.freezing import freeze_frameworks
 from apps.studies.models import Item, Rater
+from apps.studies.services.raters import RaterConflict
 
 __all__ = [
     "DrawEntry",
@@ -130,7 +131,7 @@ def record_rating(
     """Writes one rating, in a constant number of queries; arguments as in `RatingEntry`.
 
     Raises InvalidRating where it is not allowed, RatingConflict where it would overwrite events that `based_on` had
-    not seen. Nothing is written then.
+    not seen, RaterConflict where it is imported for a rater that Accord computes. Nothing is written then.
     """
     entry = RatingEntry(
         item_id=item.pk,
@@ -153,8 +154,8 @@ def record_rating(
 def record_ratings(*, entries: Iterable[RatingEntry], origin: str, actor: User | None = None) -> Tally:
     """Writes many ratings: all of them or, where one is not allowed, none.
 
-    Several entries for one rating are successive changes, in the order given. Raises InvalidRating and RatingConflict
-    as `record_rating` does. Queries grow with the number of batches, not of ratings.
+    Several entries for one rating are successive changes, in the order given. Raises InvalidRating, RatingConflict and
+    RaterConflict as `record_rating` does. Queries grow with the number of batches, not of ratings.
     """
     tally = Tally()
     # Neighbours share items and turns, and two imports at once lock rows in the same order.
@@ -233,6 +234,8 @@ def _record_batch(
     entries: Sequence[RatingEntry], rules: RuleBook, origin: str, actor: User | None, *, is_all: bool = False
 ) -> list[_Pending]:
     """Writes the entries in one transaction. `is_all`: none follow, so the frameworks freeze with them."""
+    if origin == Origin.IMPORT:
+        _refuse_computed({entry.rater_id for entry in entries})
     _check(entries, rules)
     for _ in range(RETRIES):
         try:
@@ -241,6 +244,13 @@ def _record_batch(
             # Another writer was first with one of these ratings: now it is there to be found.
             continue
     return _write(entries, rules, origin, actor, is_all)
+
+
+def _refuse_computed(rater_ids: set[int]) -> None:
+    """What a model said, or a rule gives, is overwritten by no file: its calls and figures would tell another story."""
+    name = Rater.objects.computed_here().filter(pk__in=rater_ids).values_list("name", flat=True).first()
+    if name is not None:
+        raise RaterConflict(f"{name} is a rater that Accord computes itself: its ratings are not taken from a file")
 
 
 def _check(entries: Sequence[RatingEntry], rules: RuleBook) -> None:
