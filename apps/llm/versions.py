@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -12,6 +13,10 @@ from apps.llm.prompts import PROMPT_FORMAT, Message
 from apps.llm.templates import PromptTemplate
 
 Change = Literal["same", "removed", "added"]
+
+# Up to so much is compared line by line: two texts of 50,000 characters may be 100,000 empty lines.
+MOST_LINES = 1_000
+MOST_STEPS = 2_000_000
 
 
 class ExampleChoice(NamedTuple):
@@ -70,16 +75,20 @@ class DiffLine(NamedTuple):
     text: str
 
 
-def diff_lines(before: Sequence[str], after: Sequence[str]) -> list[DiffLine]:
-    """Every line of both, in order: those they share once, else what was removed before what was added."""
-    matcher = SequenceMatcher(None, before, after, autojunk=False)
-    lines: list[DiffLine] = []
-    for kind, start, end, new_start, new_end in matcher.get_opcodes():
-        if kind == "equal":
-            lines += _changed("same", before[start:end])
-        else:
-            lines += [*_changed("removed", before[start:end]), *_changed("added", after[new_start:new_end])]
-    return lines
+def diff_lines(before: Sequence[str], after: Sequence[str]) -> list[DiffLine] | None:
+    """Every line of both, in order: those they share once, else what was removed before what was added.
+
+    None where there are too many lines to read or to compare.
+    """
+    if max(len(before), len(after)) > MOST_LINES:
+        return None
+    start = _n_shared(before, after)
+    end = _n_shared(before[start:][::-1], after[start:][::-1])
+    old, new = before[start : len(before) - end], after[start : len(after) - end]
+    if _steps_to_compare(old, new) > MOST_STEPS:
+        return None
+    tail = before[len(before) - end :]
+    return [*_changed("same", before[:start]), *_compared(old, new), *_changed("same", tail)]
 
 
 def request_hash(
@@ -106,6 +115,32 @@ def request_hash(
             "sample": sample,
         }
     )
+
+
+def _n_shared(before: Sequence[str], after: Sequence[str]) -> int:
+    """How many lines both begin with."""
+    pairs = zip(before, after, strict=False)
+    return next((i for i, (old, new) in enumerate(pairs) if old != new), min(len(before), len(after)))
+
+
+def _steps_to_compare(before: Sequence[str], after: Sequence[str]) -> int:
+    """At most about so many: each stretch of shared lines that is found may cost a look at every pair of equal ones."""
+    old, new = Counter(before), Counter(after)
+    shared = old.keys() & new.keys()
+    pairs = sum(old[line] * new[line] for line in shared)
+    n_stretches = min(sum(old[line] for line in shared), sum(new[line] for line in shared))
+    return (pairs + len(before)) * n_stretches
+
+
+def _compared(before: Sequence[str], after: Sequence[str]) -> list[DiffLine]:
+    matcher = SequenceMatcher(None, before, after, autojunk=False)
+    lines: list[DiffLine] = []
+    for kind, start, end, new_start, new_end in matcher.get_opcodes():
+        if kind == "equal":
+            lines += _changed("same", before[start:end])
+        else:
+            lines += [*_changed("removed", before[start:end]), *_changed("added", after[new_start:new_end])]
+    return lines
 
 
 def _changed(change: Change, texts: Iterable[str]) -> list[DiffLine]:

@@ -453,13 +453,27 @@ class TestDiff:
         study = version.prompt.study
         new = create_version(study=study, name="Plain", new=new_version(framework, system="Rate calmly."), by=rosa)
         page = sign_in(rosa).get(address("prompt-diff", study, version.pk, new.pk))
-        lines = [(line.change, line.text) for line in page.context["lines"]]
+        lines = [(line.change, line.text) for line in page.context["diff"].lines]
         assert ("added", "Rate calmly.") in lines
         assert ("removed", TEMPLATE.system.split("\n")[0]) in lines
         assert ("same", "--- user message ---") in lines
         assert "added:" in page.content.decode()
-        back = sign_in(rosa).get(address("prompt-diff", study, new.pk, version.pk)).context["lines"]
+        back = sign_in(rosa).get(address("prompt-diff", study, new.pk, version.pk)).context["diff"].lines
         assert ("removed", "Rate calmly.") in [(line.change, line.text) for line in back]
+
+    def test_too_long_for_lines_they_stand_whole(self, version, framework, rosa, sign_in):
+        study = version.prompt.study
+        new = create_version(study=study, name="Plain", new=new_version(framework, system="Calm.\n" * 2000), by=rosa)
+        page = sign_in(rosa).get(address("prompt-diff", study, version.pk, new.pk))
+        assert page.context["diff"].lines is None
+        text = page.content.decode()
+        assert "too different, to be shown line by line" in text
+        assert text.count('<pre class="prompt-text"') == 2
+        assert text.count("Calm.") == 2000
+        assert "diff__line" not in text
+        alone = sign_in(rosa).get(address("prompt-diff", study, new.pk, new.pk)).content.decode()
+        assert "Both say the same." in alone
+        assert alone.count('<pre class="prompt-text"') == 1
 
     def test_two_that_are_the_same(self, version, rosa, sign_in):
         page = sign_in(rosa).get(address("prompt-diff", version.prompt.study, version.pk, version.pk))

@@ -1,6 +1,7 @@
 """A version and a request have one hash each: another for anything that is sent or frozen, the same for the rest."""
 
 from dataclasses import replace
+from difflib import SequenceMatcher
 
 import pytest
 from hypothesis import given
@@ -9,7 +10,15 @@ from hypothesis import strategies as st
 from apps.llm.answers import scale_schema
 from apps.llm.prompts import Message
 from apps.llm.templates import PromptTemplate, Use
-from apps.llm.versions import DiffLine, ExampleChoice, VersionContent, diff_lines, example_line, request_hash
+from apps.llm.versions import (
+    MOST_LINES,
+    DiffLine,
+    ExampleChoice,
+    VersionContent,
+    diff_lines,
+    example_line,
+    request_hash,
+)
 from tests.llm.made import FIVE, property_test
 
 TEMPLATE = PromptTemplate(Use.SCALE, "Rate.", "{{question}}\n{{points}}\n{{conversation}}\n{{answer_form}}")
@@ -113,12 +122,52 @@ def test_a_diff_shows_what_changed_among_what_did_not():
         DiffLine("removed", "{{points}}"),
         DiffLine("added", "Points: {{points}}"),
     ]
-    assert {line.change for line in diff_lines([example], [example])} == {"same"}
+    assert {line.change for line in diff_lines([example], [example]) or ()} == {"same"}
 
 
 @property_test
 @given(st.lists(st.text()), st.lists(st.text()))
 def test_a_diff_gives_both_texts_back(old, new):
     lines = diff_lines(old, new)
+    assert lines is not None
     assert [line.text for line in lines if line.change != "added"] == old
     assert [line.text for line in lines if line.change != "removed"] == new
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ([""] * (MOST_LINES + 1), [""]),  # too many to read
+        ([""], [""] * (MOST_LINES + 1)),
+        (["a", *["same"] * 200, "b"], ["c", *["same"] * 200, "d"]),  # 40,000 pairs of equal lines
+    ],
+)
+def test_what_would_take_too_long_is_not_compared(old, new, monkeypatch):
+    monkeypatch.setattr("apps.llm.versions.SequenceMatcher", None)
+    assert diff_lines(old, new) is None
+
+
+def test_only_what_changed_is_compared(monkeypatch):
+    """What both begin and end with costs nothing, however often a line is repeated in it."""
+    compared = []
+
+    def matcher(junk, old, new, *, autojunk):
+        compared.append((old, new))
+        return SequenceMatcher(junk, old, new, autojunk=autojunk)
+
+    monkeypatch.setattr("apps.llm.versions.SequenceMatcher", matcher)
+    same = ["same"] * 400
+    lines = diff_lines([*same, "old", *same], [*same, "new", "same", *same])
+    assert compared == [(["old"], ["new", "same"])]
+    assert lines == [
+        *[DiffLine("same", "same")] * 400,
+        DiffLine("removed", "old"),
+        DiffLine("added", "new"),
+        DiffLine("added", "same"),
+        *[DiffLine("same", "same")] * 400,
+    ]
+
+
+def test_a_text_that_begins_and_ends_alike_is_not_counted_twice():
+    lines = diff_lines(["a", "a"], ["a", "a", "a"])
+    assert [line.change for line in lines or ()] == ["same", "same", "added"]

@@ -101,10 +101,34 @@ def content_lines(version: PromptVersion, *, with_examples: bool = True) -> list
     return list(_lines(version, with_examples=with_examples))
 
 
-def diff_of(old: PromptVersion, new: PromptVersion, *, with_examples: bool = True) -> list[DiffLine]:
-    """Every line of both, in order."""
-    before = content_lines(old, with_examples=with_examples)
-    return diff_lines(before, content_lines(new, with_examples=with_examples))
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two versions as texts, and line by line; `lines` is None where they are too long for that."""
+
+    before: str
+    after: str
+    lines: list[DiffLine] | None
+
+    @property
+    def is_same(self) -> bool:
+        return self.before == self.after
+
+    @property
+    def n_removed(self) -> int:
+        return self._n("removed")
+
+    @property
+    def n_added(self) -> int:
+        return self._n("added")
+
+    def _n(self, change: str) -> int:
+        return sum(line.change == change for line in self.lines or ())
+
+
+def compared(old: PromptVersion, new: PromptVersion, *, with_examples: bool = True) -> Comparison:
+    """Examples show ratings. Four queries."""
+    before, after = (content_lines(version, with_examples=with_examples) for version in (old, new))
+    return Comparison("\n".join(before), "\n".join(after), diff_lines(before, after))
 
 
 def _lines(version: PromptVersion, *, with_examples: bool) -> Iterator[str]:

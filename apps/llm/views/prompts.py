@@ -16,7 +16,7 @@ from apps.llm.forms.prompt_preview import PreviewForm
 from apps.llm.forms.prompts import TypedVersionForm
 from apps.llm.models import PromptVersion
 from apps.llm.services.example_choice import dimensions_of
-from apps.llm.services.prompt_listing import diff_of, n_left_out, raters_of, siblings_of, study_examples
+from apps.llm.services.prompt_listing import compared, n_left_out, raters_of, siblings_of, study_examples
 from apps.llm.services.prompt_preview import Draft
 from apps.llm.services.prompting import PromptingError, create_version, delete_version, versions_of
 from apps.llm.templates import TemplateError, Use
@@ -87,15 +87,12 @@ def prompt_diff(request: PersonRequest, slug: str, pk: int, other_pk: int) -> Ht
     study = readable_study(request.user, slug)
     old, new = version_of(study, pk), version_of(study, other_pk)
     sees = may_see_ratings(user=request.user, study=study)
-    lines = diff_of(old, new, with_examples=sees)
     context = {
         "study": study,
         "is_managed": study.is_managed_by(request.user),
         "old": old,
         "new": new,
-        "lines": lines,
-        "n_removed": sum(line.change == "removed" for line in lines),
-        "n_added": sum(line.change == "added" for line in lines),
+        "diff": compared(old, new, with_examples=sees),
         "sees_examples": sees,
     }
     return render(request, "llm/prompt_diff.html", context)
