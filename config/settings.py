@@ -64,10 +64,12 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "apps.common.middleware.UploadLimit",
+    "apps.common.middleware.BusyDatabase",
     "apps.accounts.middleware.PrivatePages",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "apps.accounts.middleware.SignedOutPages",
     # Last, as django-axes asks: it turns a locked sign-in into an answer.
     "axes.middleware.AxesMiddleware",
 ]

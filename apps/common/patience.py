@@ -1,10 +1,19 @@
-"""How long a connection waits for a database that somebody else has locked."""
+"""How long a connection waits for a database that somebody else has locked, and what it says when that was too long."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from django.conf import settings
-from django.db import connection
+from django.db import OperationalError, connection
+
+# PostgreSQL: serialization_failure, deadlock_detected, lock_not_available.
+PASSING_STATES = ("40001", "40P01", "55P03")
+
+
+def is_busy(error: OperationalError) -> bool:
+    """Whether somebody else held what was wanted: the same is likely to succeed a moment later."""
+    state = getattr(error.__cause__, "sqlstate", None)
+    return state in PASSING_STATES or " is locked" in str(error)
 
 
 @contextmanager

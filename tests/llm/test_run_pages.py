@@ -276,8 +276,9 @@ def test_a_database_that_is_busy_is_said(run, sign_in, rosa, triggered, monkeypa
         raise OperationalError("database is locked")
 
     monkeypatch.setattr("apps.llm.views.run_acts.start_run", busy)
-    page = sign_in(rosa).post(act_of(run, "start"), follow=True).text
-    assert "The database is busy just now, and nothing was changed." in page
+    answer = sign_in(rosa).post(act_of(run, "start"))
+    assert answer.status_code == 503
+    assert "The database was busy; nothing was changed." in answer.text
     assert triggered == []
 
 

@@ -6,11 +6,9 @@ from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.db import OperationalError
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.functional import Promise
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 
@@ -99,9 +97,6 @@ def _done(request: PersonRequest, study: Study, found: Run, act: Act, done: Prom
         act(run=found, by=request.user)
     except RunError as problem:
         messages.error(request, str(problem))
-    except OperationalError:
-        # On SQLite while a worker holds the lock.
-        messages.error(request, _("The database is busy just now, and nothing was changed. Please try again."))
     else:
         messages.success(request, str(done))
         trigger_endpoint(found.endpoint_id)
