@@ -7,10 +7,11 @@ the server of DATABASE_URL, where that is set, a new one that is dropped at the 
 six scales, one Celery worker as bin/start runs it, and Accord's fake model server, which takes 400 ms for an answer.
 600 calls with 16 slots then take 15 seconds at best; the efficiency is that over the time from the start of the run to
 its last answer stored. Afterwards the database and the fake server are asked how many ratings and requests there were:
-600 of each. A second run of 2,000 quick calls shows how much memory the worker takes on after its first 500.
+600 of each. A second run of 2,400 quick calls shows how much memory the worker takes on after their first quarter.
 
 Redis is that of REDIS_URL (the database number named there is emptied), or a server that is started for this. Server,
-worker, database and broker share the machine. `--quick` makes 160 and 400 calls.
+worker, database and broker share the machine. `--quick` makes 162 calls of each, too few for an efficiency. It ends
+with status 1 where the two brokers do not come to the same number of calls, requests and ratings.
 """
 
 import argparse
@@ -25,7 +26,7 @@ import tempfile
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,9 +34,11 @@ from typing import Any
 from places import Database, warn_if_busy
 
 ROOT = Path(__file__).resolve().parents[1]
-SLOTS, LATENCY_MS, SCALES = 16, 400, 6
+SLOTS, LATENCY_MS, QUICK_LATENCY_MS, SCALES = 16, 400, 20, 6
 FRAMEWORK = "lend-an-ear"
 WAIT_SECONDS = 300
+# What must be the same whatever the broker.
+COUNTS = ("calls", "requests", "ratings")
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,7 @@ class Size:
         return self.conversations * SCALES * self.samples
 
 
-FULL, QUICK = Size(100, 1, 4), Size(27, 1, 3)
+FULL, QUICK = Size(100, 1, 4), Size(27, 1, 1)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -117,20 +120,15 @@ def measure(size: Size) -> dict[str, Any]:
     import django
 
     django.setup()
-    port = free_port()
-    study, endpoint = set_up(size, port)
-    fake = [sys.executable, "manage.py", "fake_llm", "--port", str(port), "--latency-ms", str(LATENCY_MS)]
-    with process(fake, stdout=subprocess.DEVNULL), process(worker_command()) as worker:
-        wait_until(lambda: is_open(port), "The fake server did not answer.")
+    port, quick_port = free_port(), free_port()
+    study, endpoint, quick_endpoint = set_up(size, port, quick_port)
+    with fake_server(port, LATENCY_MS), fake_server(quick_port, QUICK_LATENCY_MS), process(worker_command()) as worker:
+        wait_until(lambda: is_open(port) and is_open(quick_port), "The fake servers did not answer.")
         wait_until(is_worker_seen, "The worker did not start.")
         timed = follow(make_run(study, endpoint, seed=1, samples=size.samples))
         requests = json.load(urllib.request.urlopen(f"http://127.0.0.1:{port}/stats"))["requests"]
-    ratings = count_ratings()
-    fake[-1] = "20"
-    with process(fake, stdout=subprocess.DEVNULL), process(worker_command()) as worker:
-        wait_until(lambda: is_open(port), "The fake server did not answer.")
-        wait_until(is_worker_seen, "The worker did not start.")
-        watched = make_run(study, endpoint, seed=2, samples=size.watched_samples)
+        ratings = count_ratings()
+        watched = make_run(study, quick_endpoint, seed=2, samples=size.watched_samples)
         memory = follow(watched, pid=worker.pid)
     ideal = size.calls * LATENCY_MS / 1000 / SLOTS
     return {
@@ -145,6 +143,11 @@ def measure(size: Size) -> dict[str, Any]:
     }
 
 
+def fake_server(port: int, latency_ms: int) -> AbstractContextManager[subprocess.Popen[bytes]]:
+    command = [sys.executable, "manage.py", "fake_llm", "--port", str(port), "--latency-ms", str(latency_ms)]
+    return process(command, stdout=subprocess.DEVNULL)
+
+
 def worker_command() -> list[str]:
     """As bin/supervise.py runs it."""
     command = [sys.executable, "-m", "celery", "--quiet", "-A", "config", "worker", "-n", "accord@local"]
@@ -152,8 +155,8 @@ def worker_command() -> list[str]:
     return [*command, "--without-gossip", "--without-mingle", "--without-heartbeat"]
 
 
-def set_up(size: Size, port: int) -> tuple[Any, Any]:
-    """An active study, and the endpoint of the fake server at that port."""
+def set_up(size: Size, *ports: int) -> list[Any]:
+    """An active study, and an endpoint of a fake server at each port."""
     from django.core.management import call_command
 
     from apps.accounts.models import Role, User
@@ -181,10 +184,17 @@ def set_up(size: Size, port: int) -> tuple[Any, Any]:
         study=study, slug="main", title="Main", dataset=dataset, frameworks=[framework], groups={RaterKind.EXPERT: None}
     )
     activate(study=study, by=owner)
-    endpoint = Endpoint.objects.create(
-        name="fake", base_url=f"http://127.0.0.1:{port}/v1", model="fake", max_concurrent=SLOTS, takes_seed=True
-    )
-    return study, endpoint
+    endpoints = [
+        Endpoint.objects.create(
+            name=f"fake-{port}",
+            base_url=f"http://127.0.0.1:{port}/v1",
+            model="fake",
+            max_concurrent=SLOTS,
+            takes_seed=True,
+        )
+        for port in ports
+    ]
+    return [study, *endpoints]
 
 
 def make_run(study: Any, endpoint: Any, *, seed: int, samples: int) -> Any:
@@ -300,19 +310,20 @@ def report(found: dict[str, dict[str, Any]], quick: bool) -> None:
         )
     measured = [figures for figures in found.values() if "problem" not in figures]
     print(f"memory: after a quarter of {measured[0]['watched_calls'] if measured else 0} calls, and at their end")
-    first = measured[0] if measured else {}
-    line = {
-        "efficiency_redis": _rounded(found["redis"]),
-        "efficiency_embedded": _rounded(found["embedded"]),
-        **{name: first.get(name) for name in ("calls", "requests", "ratings")},
-    }
     if quick:
-        print("Smaller than the full size: efficiencies of 160 calls say little.")
+        print(f"efficiency_redis and efficiency_embedded are null: measured with {size.calls} calls only.")
+    counts = {name: {broker: one[name] for broker, one in found.items() if name in one} for name in COUNTS}
+    unlike = {name: by_broker for name, by_broker in counts.items() if len(set(by_broker.values())) > 1}
+    for name, by_broker in unlike.items():
+        print(f"{name} is null: {', '.join(f'{count:,} with {broker}' for broker, count in by_broker.items())}.")
+    line: dict[str, float | None] = {
+        f"efficiency_{broker}": None if quick or "problem" in one else round(one["efficiency"], 3)
+        for broker, one in found.items()
+    }
+    line |= {name: None if name in unlike else next(iter(by.values()), None) for name, by in counts.items()}
     print(json.dumps(line))
-
-
-def _rounded(figures: dict[str, Any]) -> float | None:
-    return None if "problem" in figures else round(figures["efficiency"], 3)
+    if unlike:
+        sys.exit("The two brokers did not come to the same.")
 
 
 if __name__ == "__main__":
