@@ -1,6 +1,7 @@
 """Templates of prompts: plain text with places for what a study fills in, written {{name}}. Pure."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -44,6 +45,9 @@ REQUIRED = {
     Use.SCALE: ("question", "points", "conversation", "answer_form"),
     Use.FRAMEWORK: ("scales", "conversation", "answer_form"),
 }
+# What may be long stands there once; everything else at most so often.
+ONCE = ("scales", "examples", "conversation")
+MOST_TIMES = 10
 # Text by people outside the study: never in the system message, which models are trained to obey.
 UNTRUSTED = ("conversation", "examples")
 
@@ -75,7 +79,7 @@ class PromptTemplate:
 
     def user_problems(self) -> list[str]:
         """Those of the user message, and what neither holds."""
-        return [*_unclosed("user", self.user), *self._unknown(self.user), *self._missing()]
+        return [*_unclosed("user", self.user), *self._unknown(self.user), *self._missing(), *self._repeated()]
 
     def check(self) -> None:
         """Raises TemplateError if it cannot be used."""
@@ -97,9 +101,19 @@ class PromptTemplate:
 
     def _missing(self) -> list[str]:
         names = self.names
-        missing = [f"{{{{{name}}}}} is missing." for name in REQUIRED[self.use] if name not in names]
-        repeated = ["{{conversation}} must stand there once."] if names.count("conversation") > 1 else []
-        return missing + repeated
+        return [f"{{{{{name}}}}} is missing." for name in REQUIRED[self.use] if name not in names]
+
+    def _repeated(self) -> list[str]:
+        """A place for each of 50,000 characters would be a prompt of megabytes."""
+        counts = Counter(self.names)
+        known = [(name, counts[name]) for name in PLACEHOLDERS[self.use]]
+        once = [f"{{{{{name}}}}} must stand there once." for name, n in known if name in ONCE and n > 1]
+        often = [
+            f"{{{{{name}}}}} stands there {n:,} times: at most {MOST_TIMES}, in both messages together."
+            for name, n in known
+            if name not in ONCE and n > MOST_TIMES
+        ]
+        return once + often
 
 
 def fill(text: str, values: Mapping[str, str]) -> str:

@@ -10,6 +10,7 @@ from django.urls import reverse
 from hypothesis import given
 from hypothesis import strategies as st
 
+from apps.corpus.models import Conversation
 from apps.llm.default_templates import DEFAULT_TEMPLATES
 from apps.llm.forms.prompts import LinesField, PromptForm
 from apps.llm.models import Endpoint, Prompt, PromptVersion
@@ -289,6 +290,11 @@ def preview_of(study, framework, **changes) -> dict[str, object]:
     return {"preview-item": item.pk, "preview-scale": f"{framework.pk}/{dimension.pk}", **changes}
 
 
+def offered(page) -> list[str]:
+    """The ids of the conversations that can be chosen."""
+    return [label.split()[0] for _pk, label in page.context["preview_form"].fields["item"].choices]
+
+
 class TestPreview:
     def test_a_stored_version_as_part_and_as_page(self, version, framework, rosa, sign_in):
         study = version.prompt.study
@@ -384,6 +390,7 @@ class TestPreview:
         ("changes", "message"),
         [
             ({"user": "{{question}}"}, "User message: {{points}} is missing."),
+            ({"user": TEMPLATE.user + "{{guideline}}" * 1_233}, "User message: {{guideline}} stands there 1,234 times"),
             ({"preview-item": "999999"}, "Conversation: Select a valid choice."),
             ({"preview-scale": "1/x"}, "Scale: Select a valid choice."),
             ({"preview-endpoint": "no"}, "Endpoint: Select a valid choice."),
@@ -394,6 +401,52 @@ class TestPreview:
         part = sign_in(rosa).post(address("prompt-preview", grief), given, headers=HTMX)
         assert part.status_code == 200
         assert message in part.content.decode()
+
+    def test_few_conversations_are_not_looked_for(self, version, rosa, sign_in):
+        page = sign_in(rosa).get(address("prompt-version", version.prompt.study, version.pk))
+        assert 'name="preview-find"' not in page.content.decode()
+
+    def test_of_many_conversations_any_can_be_found(self, rated, framework, rosa, sign_in, monkeypatch):
+        """Eight, of which three are offered at once; by a part of the id, in any case, and by the title."""
+        monkeypatch.setattr("apps.llm.forms.prompt_preview.MOST_ITEMS", 3)
+        version = create_version(study=rated, name="Plain", new=new_version(framework), by=rosa)
+        there = address("prompt-version", rated, version.pk)
+        client = sign_in(rosa)
+        first = Item.objects.filter(block__study=rated).order_by("pk")[0]
+        assert offered(client.get(there)) == ["talks-001", "talks-002", "talks-003"]
+        asked = preview_of(rated, framework, **{"preview-item": first.pk, "preview-find": " TALKS-007 "})
+        page = client.get(there, asked)
+        assert offered(page) == ["talks-007"]
+        assert page.context["preview"].item.conversation.external_id == "talks-007"
+        part = client.get(there, asked, headers=HTMX).content.decode()
+        assert '<div id="preview-items" hx-swap-oob="innerHTML">' in part
+        assert part.count("talks-007") > 1
+        Conversation.objects.filter(external_id="talks-006").update(title="A lost dog")
+        assert offered(client.get(there, asked | {"preview-find": "lost d"})) == ["talks-006"]
+        many = client.get(there, asked | {"preview-find": "talks"})
+        assert many.context["preview"].item == first
+        assert "The first 3 that were found." in many.content.decode()
+
+    @pytest.mark.parametrize(
+        ("find", "message"),
+        [
+            ("nowhere", "Find: No conversation has this in its id or title."),
+            ("a\0b", "Find: Null characters are not allowed."),
+            ("x" * 101, "Find: Ensure this value has at most 100 characters"),
+        ],
+    )
+    def test_what_cannot_be_found_is_said(self, rated, framework, rosa, sign_in, monkeypatch, find, message):
+        monkeypatch.setattr("apps.llm.forms.prompt_preview.MOST_ITEMS", 3)
+        given = form(framework, **preview_of(rated, framework, **{"preview-find": find}))
+        part = sign_in(rosa).post(address("prompt-preview", rated), given, headers=HTMX)
+        assert message in part.content.decode()
+
+    def test_in_the_form_of_a_prompt_the_enter_key_does_not_save_what_is_looked_for(
+        self, rated, framework, rosa, sign_in, monkeypatch
+    ):
+        monkeypatch.setattr("apps.llm.forms.prompt_preview.MOST_ITEMS", 3)
+        page = sign_in(rosa).get(new_address(rated)).content.decode()
+        assert '<textarea name="preview-find"' in page
 
     def test_a_framework_that_is_not_asked_for(self, grief, framework, rosa, sign_in):
         other = make_framework("other-scales")

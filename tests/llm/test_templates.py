@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apps.llm.default_templates import DEFAULT_TEMPLATES
-from apps.llm.templates import PLACEHOLDERS, REQUIRED, PromptTemplate, TemplateError, Use, fill
+from apps.llm.templates import MOST_TIMES, PLACEHOLDERS, REQUIRED, PromptTemplate, TemplateError, Use, fill
 from tests.llm.made import property_test
 
 USER = "{{question}} {{points}} {{conversation}} {{answer_form}}"
@@ -60,6 +60,18 @@ def test_other_peoples_text_does_not_go_into_the_system_message(name):
 
 def test_the_conversation_stands_there_once():
     assert problem(user=USER + "{{conversation}}") == "{{conversation}} must stand there once."
+
+
+@pytest.mark.parametrize(("name", "use"), [("examples", Use.SCALE), ("scales", Use.FRAMEWORK)])
+def test_other_long_places_stand_there_once_too(name, use):
+    user = f"{{{{scales}}}} {USER}" if use is Use.FRAMEWORK else f"{{{{{name}}}}} {USER}"
+    assert f"{{{{{name}}}}} must stand there once." in problem(user=f"{user} {{{{{name}}}}}", use=use)
+
+
+def test_every_other_place_may_be_repeated_a_little():
+    PromptTemplate(Use.SCALE, "{{scale}}" * 4, USER + "{{scale}}" * (MOST_TIMES - 4)).check()
+    message = problem(system="{{ points }}" * 4, user=USER + "{{points}}" * (MOST_TIMES - 4))
+    assert message == "{{points}} stands there 11 times: at most 10, in both messages together."
 
 
 @pytest.mark.parametrize("user", [USER + "{{question", "{{" + USER, USER + "{{ {question} }}"])

@@ -96,7 +96,8 @@ class Editor:
         return Draft(new.template, list(given["frameworks"]), new.cannot_tell, examples)
 
     def preview_form(self, data: QueryDict | None) -> PreviewForm:
-        return PreviewForm(data, study=self.study, use=self.use, dimensions=dimensions_of(self.frameworks))
+        dimensions = dimensions_of(self.frameworks)
+        return PreviewForm(data, study=self.study, use=self.use, dimensions=dimensions, is_inside=True)
 
 
 def editor_of(request: PersonRequest, study: Study, use: Use, base: PromptVersion | None) -> Editor:
