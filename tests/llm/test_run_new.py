@@ -130,6 +130,18 @@ def test_which_conversations_are_examples_is_hidden_from_who_rates(owner, grief,
     assert "letters-002" not in page
 
 
+def test_no_other_list_tells_by_what_it_lacks_which_one_is_an_example(owner, grief, rosa, endpoint, version):
+    """Of three, one has no text and two are left: whoever rates reads of no reason which conversations it is about."""
+    items = list(Item.objects.filter(block__study=grief))
+    items[0].conversation.turns.all().delete()
+    dimension = version.frameworks.get().dimensions.first()
+    PromptExample.objects.create(version=version, dimension=dimension, item=items[1], slot="low", score=1)
+    grief.raters.filter(name="expert2").update(user=rosa)
+    page = estimated(owner, choices(endpoint, version)).content.decode()
+    assert "no text to rate" in page
+    assert "letters-00" not in page
+
+
 def test_a_known_rater_is_asked_the_rest(owner, grief, rosa, endpoint, version):
     rater = ensure_model_rater(version=version, endpoint=endpoint, name="the known one", by=rosa)
     create_run(study=grief, model_rater=rater, selection=RunSelection(sample_size=2), by=rosa)

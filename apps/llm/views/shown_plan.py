@@ -30,7 +30,11 @@ class ShownReason:
 
 @dataclass(frozen=True, slots=True)
 class ShownPlan:
-    """A preview for the page. `sees_ratings`: which conversations are examples tells what experts say of them."""
+    """A preview for the page.
+
+    sees_ratings: without it nothing that is left out is named. Which conversations are examples tells what experts say
+    of them, and a list of all the others tells which ones are.
+    """
 
     preview: Preview
     order: RunOrder
@@ -90,7 +94,7 @@ class ShownPlan:
     def left_out(self) -> list[ShownReason]:
         names: dict[LeftOut, list[str]] = defaultdict(list)
         for item, reason in self.preview.plan.left_out:
-            if len(names[reason]) < NAMED and (self.sees_ratings or reason != LeftOut.EXAMPLE):
+            if self.sees_ratings and len(names[reason]) < NAMED:
                 names[reason].append(f"{item.block}/{item.external_id}")
         counts = self.preview.plan.left_out_counts
         return [
