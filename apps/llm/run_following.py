@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 
 from apps.common.services.heartbeats import is_worker_alive
-from apps.llm.models import Run, RunState
+from apps.llm.models import Pause, Run, RunState
 from apps.llm.run_words import PAUSES
 from apps.llm.services.progress import RunProgress, progress_of
 from apps.llm.services.sweeping import sweep
@@ -92,11 +92,13 @@ def outcome_of(run: Run, progress: RunProgress) -> str:
 
 
 def why_it_stopped(run: Run) -> str:
-    """Of a paused run: why, what the provider said, and what helps."""
+    """Of a paused run: why, what the provider said, and what helps. For who runs the site: it names the variable."""
     words = PAUSES.get(run.pause)
     said = [str(words.what)] if words else []
     if run.pause_detail:
         said.append(run.pause_detail)
+    if run.pause == Pause.KEY and run.endpoint.key_variable:
+        said.append(f"The workers read the key from the environment variable {run.endpoint.key_variable}.")
     if words:
         said.append(str(words.advice))
     return " ".join(said)

@@ -13,8 +13,9 @@ from apps.common.services.heartbeats import record_heartbeat
 from apps.llm import run_following
 from apps.llm.fake_server import FakeScript, FakeServer
 from apps.llm.management.commands import run_llm_raters
-from apps.llm.models import Call, ModelRater, Prompt, Run, RunState, TextConsent
+from apps.llm.models import Call, Endpoint, ModelRater, Prompt, Run, RunState, TextConsent
 from apps.llm.services.controls import cancel_run
+from apps.llm.services.making_runs import preview_run
 from apps.llm.templates import Use
 from apps.studies.models import StudyStatus
 from tests.llm.worlds import make_endpoint, make_version
@@ -46,6 +47,19 @@ def refused(*options, **named):
     said = str(refusal.value)
     assert "\n" not in said
     return said
+
+
+def test_an_endpoint_that_is_changed_under_the_command_is_refused(grief, monkeypatch):
+    far = make_endpoint("far", url="https://a.example.org/v1")
+
+    def preview(**given):
+        found = preview_run(**given)
+        Endpoint.objects.filter(pk=far.pk).update(base_url="https://b.evil.example/v1")
+        return found
+
+    monkeypatch.setattr(run_llm_raters, "preview_run", preview)
+    assert "far has another address by now" in refused("--confirm-text-may-leave", endpoint="far")
+    assert [model for model in (Run, ModelRater, TextConsent) if model.objects.exists()] == []
 
 
 # --- To its end -------------------------------------------------------------------------------------------------------

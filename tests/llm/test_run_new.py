@@ -7,9 +7,11 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from apps.llm.models import ModelRater, Prompt, PromptExample, PromptVersion, Run, RunState, TextConsent
+from apps.llm.models import Endpoint, ModelRater, Prompt, PromptExample, PromptVersion, Run, RunState, TextConsent
+from apps.llm.services.consent import ConsentError
+from apps.llm.services.making_runs import RunOrder, make_run
 from apps.llm.services.model_raters import ensure_model_rater
-from apps.llm.services.planning import RunSelection, create_run
+from apps.llm.services.planning import PlanError, RunSelection, create_run
 from apps.llm.templates import Use
 from apps.studies.models import Item, ItemRole, MemberRole, Membership, StudyStatus
 from tests.conftest import make_dataset, make_framework
@@ -269,7 +271,18 @@ def test_a_run_that_cannot_start_is_there_and_says_why(owner, version):
     keyed = make_endpoint("keyed", key_variable="NO_SUCH_KEY_ANYWHERE")
     response = made(owner, choices(keyed, version), make="start")
     assert Run.objects.get().state == RunState.READY
-    assert "NO_SUCH_KEY_ANYWHERE" in owner.get(response.url).content.decode()
+    page = owner.get(response.url).content.decode()
+    assert "The endpoint&#x27;s key is not set: please tell whoever runs this site." in page
+    assert "NO_SUCH_KEY_ANYWHERE" not in page
+
+
+def test_a_key_that_is_missing_is_said_before_the_run_is_made(owner, sign_in, ada, endpoint, version):
+    keyed = make_endpoint("keyed", key_variable="NO_SUCH_KEY_ANYWHERE")
+    page = estimated(owner, choices(keyed, version)).content.decode()
+    assert "The key of this endpoint is not set in the web process." in page
+    assert "NO_SUCH_KEY_ANYWHERE" not in page
+    assert "NO_SUCH_KEY_ANYWHERE is not set" in estimated(sign_in(ada), choices(keyed, version)).content.decode()
+    assert "is not set" not in estimated(owner, choices(endpoint, version)).content.decode()
 
 
 def test_nothing_is_made_that_was_not_estimated(owner, endpoint, version):
@@ -304,9 +317,67 @@ def test_text_leaves_only_where_somebody_confirms_it(owner, grief, rosa, version
     assert "What it takes" in refused.content.decode()
     assert not Run.objects.exists()
     assert not TextConsent.objects.exists()
-    assert made(owner, choices(far, version, confirm="on")).status_code == 302
+    assert made(owner, choices(far, version, confirm="on")).status_code == 302  # ticked once it was seen
     assert TextConsent.objects.get().given_by == rosa
     assert "would be sent to far" not in estimated(owner, choices(far, version, samples=2)).content.decode()
+
+
+ELSEWHERE = {
+    "address": {"base_url": "https://b.evil.example/v1"},
+    "provider": {"provider": "anthropic"},
+    "model": {"model": "another"},
+    "form": {"response_format": "none"},
+    "prices": {"price_input": Decimal(2000), "price_output": Decimal(8000)},
+    "currency": {"currency": "EUR"},
+}
+
+
+@pytest.mark.parametrize("changed", ELSEWHERE.values(), ids=ELSEWHERE)
+@pytest.mark.parametrize("make", ["only", "start"])
+def test_what_an_admin_changes_after_the_estimate_is_estimated_and_confirmed_anew(owner, version, changed, make):
+    far = make_endpoint("far", url="https://a.example.org/v1", **PAID)
+    data = choices(far, version, confirm="on")
+    seen = estimated(owner, data).context["form"].digest
+    Endpoint.objects.filter(pk=far.pk).update(**changed)
+    response = owner.post(NEW, {**data, "seen": seen, "make": make})
+    page = response.content.decode()
+    assert response.status_code == 200
+    assert "An admin has changed the endpoint since the estimate." in page
+    assert changed.get("base_url", "https://a.example.org/v1") in page
+    assert not response.context["form"]["confirm"].value()
+    assert [model for model in (Run, ModelRater, TextConsent) if model.objects.exists()] == []
+    # The page as it came back says yes to nothing by itself.
+    seen = response.context["form"].digest
+    unconfirmed = owner.post(NEW, {**choices(far, version), "seen": seen, "make": "only"})
+    assert "confirm" in unconfirmed.context["form"].errors
+    assert owner.post(NEW, {**data, "seen": seen, "make": "only"}).status_code == 302
+    assert TextConsent.objects.get().endpoint == far
+
+
+def test_a_tick_for_one_endpoint_is_none_for_another(owner, version):
+    near, far = (make_endpoint(name, url=f"https://{name}.example.org/v1") for name in ("near", "far"))
+    seen = estimated(owner, choices(near, version)).context["form"].digest
+    for act in ({"estimate": "1"}, {"make": "only"}):
+        response = owner.post(NEW, {**choices(far, version, confirm="on"), "seen": seen, **act})
+        assert response.status_code == 200
+        assert not response.context["form"]["confirm"].value()
+    assert "others than those that were estimated" in response.content.decode()
+    # Other choices at the same endpoint leave the tick where it is.
+    response = owner.post(NEW, {**choices(near, version, samples=3, confirm="on"), "seen": seen, "make": "only"})
+    assert response.context["form"]["confirm"].value()
+    assert not TextConsent.objects.exists()
+
+
+def test_one_that_changes_while_the_run_is_made_is_refused(grief, rosa, version):
+    far = make_endpoint("far", url="https://a.example.org/v1", **PAID)
+    order = RunOrder(endpoint=far, version=version, confirms=True)
+    Endpoint.objects.update(base_url="https://b.evil.example/v1")
+    with pytest.raises(ConsentError, match="has another address by now"):
+        make_run(study=grief, order=order, by=rosa)
+    Endpoint.objects.update(base_url=far.base_url, price_input=Decimal(2000))
+    with pytest.raises(PlanError, match="was changed just now"):
+        make_run(study=grief, order=order, by=rosa)
+    assert [model for model in (Run, ModelRater, TextConsent) if model.objects.exists()] == []
 
 
 def test_nothing_is_confirmed_for_this_machine(owner, endpoint, version):

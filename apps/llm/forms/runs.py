@@ -14,6 +14,7 @@ from apps.frameworks.models import Framework
 from apps.llm.models import Endpoint, PromptVersion
 from apps.llm.services.consent import leave_problem, needs_consent
 from apps.llm.services.endpoint_lists import place_of
+from apps.llm.services.endpoints import facts_of
 from apps.llm.services.making_runs import RunOrder
 from apps.llm.services.model_raters import HOTTEST, LARGEST_SEED, LONGEST_NAME, MOST_SAMPLES
 from apps.llm.services.planning import MOST_CALLS, RunSelection, budget_problem
@@ -108,8 +109,8 @@ class RunForm(forms.Form):
         ),
     )
     confirm = forms.BooleanField(label=_("The text of this study may be sent there"), required=False)
-    # Which choices the estimate on the page was made for.
-    seen = forms.CharField(required=False, max_length=64, widget=forms.HiddenInput)
+    # Which choices the estimate on the page was made for, and what the endpoint was then.
+    seen = forms.CharField(required=False, max_length=130, widget=forms.HiddenInput)
 
     def __init__(self, data: QueryDict | None, *, study: Study, initial: Mapping[str, str]) -> None:
         self.study = study
@@ -178,8 +179,16 @@ class RunForm(forms.Form):
             self.add_error("endpoint", problem)
         if problem := budget_problem(endpoint, cleaned.get("budget")):
             self.add_error("budget", problem)
+        if cleaned.get("confirm") and _seen_parts(cleaned)[1] != _digest(facts_of(endpoint)):
+            self._untick(cleaned)
         self._check_frameworks(cleaned)
         return cleaned
+
+    def _untick(self, cleaned: dict[str, Any]) -> None:
+        """The tick was for another place, or the same one at another price: the page asks for it anew."""
+        cleaned["confirm"] = False
+        self.data = self.data.copy()
+        self.data.pop("confirm")
 
     def _check_frameworks(self, cleaned: Mapping[str, Any]) -> None:
         version, chosen = self.versions.get(cleaned.get("version", "")), cleaned.get("frameworks", [])
@@ -202,14 +211,19 @@ class RunForm(forms.Form):
 
     @property
     def digest(self) -> str:
-        """Tells the choices that an estimate is made for from others. Of a valid form."""
+        """Tells the choices that an estimate is made for, and their endpoint as it is, from others. Of a valid form."""
         chosen = sorted((name, str(value)) for name, value in self.cleaned_data.items() if name not in NOT_ESTIMATED)
-        return hashlib.sha256(repr(chosen).encode()).hexdigest()
+        return f"{_digest(chosen)}-{_digest(facts_of(self.endpoints[self.cleaned_data['endpoint']]))}"
 
     @property
     def was_estimated(self) -> bool:
         """Whether the estimate that the person has seen is that of these choices."""
         return str(self.cleaned_data["seen"]) == self.digest
+
+    @property
+    def has_other_endpoint(self) -> bool:
+        """Whether the choices are those that were estimated, and the endpoint itself was changed since."""
+        return not self.was_estimated and _seen_parts(self.cleaned_data)[0] == self.digest.partition("-")[0]
 
     @property
     def order(self) -> RunOrder:
@@ -235,6 +249,16 @@ class RunForm(forms.Form):
             budget=budget,
             confirms=chosen["confirm"],
         )
+
+
+def _digest(given: Sequence[Any]) -> str:
+    return hashlib.sha256(repr(given).encode()).hexdigest()
+
+
+def _seen_parts(cleaned: Mapping[str, Any]) -> tuple[str, str]:
+    """The digests of choices and of their endpoint for which the page's estimate was made."""
+    choices, _hyphen, endpoint = str(cleaned.get("seen", "")).partition("-")
+    return choices, endpoint
 
 
 def _in_order(study: Study) -> list[PromptVersion]:

@@ -58,13 +58,12 @@ def key_of(variable: str) -> str:
         return ""
     key = os.environ.get(variable, "").strip()
     if not key:
-        raise ProviderError(
-            ErrorKind.KEY, f"The environment variable {variable} holds no key. Set it where the workers run."
-        )
+        # Which variable it is, is for admins: what is said here is kept, and read by whoever works with a study.
+        raise ProviderError(ErrorKind.KEY, "The endpoint's key is not set where the workers run.")
     if not (key.isascii() and key.isprintable()):
         raise ProviderError(
             ErrorKind.KEY,
-            f"The environment variable {variable} holds characters that no key has, such as a line break.",
+            "What is set as the endpoint's key holds characters that no key has, such as a line break.",
         )
     return key
 

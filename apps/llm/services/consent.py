@@ -59,11 +59,16 @@ def give_consent(*, study: Study, endpoint: Endpoint, by: User | None) -> TextCo
     """Remember that the study's text may leave for the endpoint; a second time changes nothing,
     unless the first has ended.
 
-    The caller asks whether the person manages the study. Raises ConsentError where the study is for this machine only.
+    The caller asks whether the person manages the study. Raises ConsentError where the study is for this machine only,
+    and where the endpoint's address is another by now than the one that is given.
     """
     # Whoever makes the study local at this moment waits, or was first.
     study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
-    endpoint = Endpoint.objects.select_for_update(no_key=True).get(pk=endpoint.pk)
+    seen, endpoint = endpoint, Endpoint.objects.select_for_update(no_key=True).get(pk=endpoint.pk)
+    if (seen.provider, seen.base_url) != (endpoint.provider, endpoint.base_url):
+        raise ConsentError(
+            _("%(endpoint)s has another address by now: look at it, and confirm anew.") % {"endpoint": endpoint.name}
+        )
     if study.local_only and not endpoint.is_loopback:
         raise ConsentError(_local_only_sentence(endpoint))
     if (standing := _standing([study.pk], endpoint).first()) is not None:

@@ -16,6 +16,8 @@ from apps.llm.services.endpoint_rules import base_url_problem, capability_proble
 
 # What makes an endpoint another rater. Once a model rater uses it, this stays.
 IDENTITY = ("provider", "base_url", "model", "response_format")
+# What an estimate and a confirmation are for, beside that.
+PRICES = ("price_input", "price_output", "currency")
 # What an endpoint says that it takes: field -> parameter of a request.
 CLAIMS = {"takes_temperature": "temperature", "takes_seed": "seed"}
 CHANGEABLE = (
@@ -64,8 +66,16 @@ def key_is_set(endpoint: Endpoint) -> bool:
 
 
 def identity_is_fixed(endpoint: Endpoint) -> bool:
-    """Whether a model rater uses it, so that what makes it another rater stays."""
-    return endpoint.model_raters.exists()
+    """Whether a model rater or a run uses it, so that what makes it another rater stays.
+
+    A run of a rater that is there already may be put to another endpoint which is just the same.
+    """
+    return endpoint.model_raters.exists() or endpoint.runs.exists()
+
+
+def facts_of(endpoint: Endpoint) -> tuple[Any, ...]:
+    """What somebody has seen of it who goes by an estimate, or confirms that text may be sent there."""
+    return tuple(getattr(endpoint, name) for name in (*IDENTITY, *PRICES))
 
 
 def currency_is_fixed(endpoint: Endpoint) -> bool:

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from apps.accounts.models import User
 from apps.llm.models import Endpoint, ModelRater, PromptVersion, Run
 from apps.llm.services.consent import give_consent, leave_problem, needs_consent
+from apps.llm.services.endpoints import facts_of
 from apps.llm.services.model_raters import (
     checked_name,
     checked_parameters,
@@ -86,11 +87,17 @@ def preview_run(*, study: Study, order: RunOrder, by: User | None) -> Preview:
 def make_run(*, study: Study, order: RunOrder, by: User | None) -> Run:
     """The run, ready to start. Whoever asks for it manages the study: the caller sees to that.
 
+    The endpoint of the order is as it was when it was looked at; one that was changed since is refused.
+
     Raises PlanError, ModelRaterError (with a field), PromptingError or ConsentError, a sentence each; then nothing is
     written.
     """
     if order.confirms and needs_consent(study=study, endpoint=order.endpoint):
         give_consent(study=study, endpoint=order.endpoint, by=by)
+    if facts_of(Endpoint.objects.get(pk=order.endpoint.pk)) != facts_of(order.endpoint):
+        raise PlanError(
+            _("The endpoint %(endpoint)s was changed just now: estimate again.") % {"endpoint": order.endpoint.name}
+        )
     if problem := leave_problem(study=study, endpoint=order.endpoint):
         raise PlanError(problem)
     model_rater = _model_rater(study, order, by)

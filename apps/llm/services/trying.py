@@ -133,11 +133,10 @@ def _advice_on_the_key(endpoint: Endpoint, error: ProviderError) -> str:
         return _("The server asks for a key, and the endpoint names no variable that holds one. Name it.")
     if error.http_status is None:
         return _("The worker has no usable key. Once its environment is mended, start the worker again.")
-    text = _(
-        "The server refused the key. Compare the value of %(variable)s in the worker's environment with what the "
-        "provider gave you, and see that it may use this model."
+    return _(
+        "The server refused the key. Compare what the worker's environment holds with what the provider gave you, and "
+        "see that it may use this model."
     )
-    return text % {"variable": endpoint.key_variable}
 
 
 def _ask(endpoint: Endpoint, prompt: Prompt) -> Completion:

@@ -19,6 +19,7 @@ from apps.llm.models import CallState, Pause, Run, RunState
 from apps.llm.run_words import ERRORS, PAUSES
 from apps.llm.services.consent import needs_consent
 from apps.llm.services.endpoint_lists import place_of
+from apps.llm.services.endpoints import key_is_set
 from apps.llm.services.outcome import outcome_of
 from apps.llm.services.progress import ErrorGroup, RunProgress, progress_of
 from apps.llm.services.run_items import LeftOut
@@ -84,6 +85,7 @@ def run_context(
         "is_managed": study.is_managed_by(request.user),
         "leave_form": LeaveForm() if _needs_leave(study, found) else None,
         "place": place_of(found.endpoint),
+        "lacks_key": found.state in (RunState.READY, RunState.PAUSED) and not key_is_set(found.endpoint),
         "sees": may_see_ratings(user=request.user, study=study),
         "is_live": found.state == RunState.RUNNING or progress.n_running > 0,
         "can_retry": _can_retry(found, progress),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from apps.llm.models import Endpoint
+from apps.llm.services.endpoints import key_is_set
 from apps.llm.services.estimating import duration_in_words
 from apps.llm.services.making_runs import Preview, RunOrder
 from apps.llm.services.model_raters import sampling_doubt
@@ -43,6 +44,11 @@ class ShownPlan:
     @property
     def endpoint(self) -> Endpoint:
         return self.order.endpoint
+
+    @property
+    def lacks_key(self) -> bool:
+        """Whether a run that is made now could not start for want of a key."""
+        return not key_is_set(self.endpoint)
 
     @property
     def n_items(self) -> int:
