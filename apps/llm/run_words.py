@@ -36,7 +36,7 @@ PAUSES: Mapping[str, PauseWords] = {
     ),
     Pause.FAILING: PauseWords(
         _("One request after another failed."),
-        _("Once the cause is gone, resume, and then try the failed calls again."),
+        _("Once the cause is gone, resume. What has failed by then can be tried again."),
     ),
     Pause.SETUP: PauseWords(
         _("The run cannot go on as it is set up."),

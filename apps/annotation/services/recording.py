@@ -286,7 +286,8 @@ def _write(
         is_stale = entry.based_on is not None and entry.based_on != known.n_events
         if is_stale and (known.is_changed_by(entry) or known.has_other_evidence(entry)):
             raise RatingConflict(known.rating)
-        known.apply(entry)
+        if not is_stale:  # what is, and stays, says the same: draws that others brought are theirs
+            known.apply(entry)
     written = [pending[key] for key in dict.fromkeys(entry.key for entry in entries)]
     _store(written, rules)
     _insert_events(written, origin, actor)

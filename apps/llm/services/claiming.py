@@ -18,7 +18,7 @@ from apps.llm.replies import storable_text
 from apps.llm.retries import LONGEST_SECONDS, is_outage
 from apps.llm.services.asking import Asked, Asker, Question
 from apps.llm.services.endpoints import target_of
-from apps.llm.services.limits import allowance_of, purses_of
+from apps.llm.services.limits import LOOK_AGAIN, allowance_of, purses_of
 from apps.llm.services.permission import pause_unless_allowed
 from apps.llm.services.row_updates import update_rows
 from apps.llm.services.run_states import finish_runs, lock_runs, open_state, pause
@@ -27,7 +27,6 @@ from apps.llm.services.slots import lease_time
 
 # Runs of one endpoint that take part in one claim; those that waited longest come first.
 RUNS_AT_ONCE = 8
-LOOK_AGAIN = timedelta(seconds=1)
 
 PAUSES: Mapping[ErrorKind, Pause] = {
     ErrorKind.KEY: Pause.KEY,
@@ -146,8 +145,9 @@ def _is_due(now: datetime) -> Q:
 
 
 def _due(run: Run, wanted: int, now: datetime) -> list[Question]:
-    """In the order of the run; while its endpoint is out of order, those first that were not tried lately."""
-    order = [F("not_before").asc(nulls_first=True)] if is_outage(run.endpoint.failed_in_a_row) else []
+    """In the order of the run; while its endpoint is out of order, first what was tried least, and longest ago."""
+    is_out = is_outage(run.endpoint.failed_in_a_row)
+    order: list[Any] = ["attempts", F("not_before").asc(nulls_first=True)] if is_out else []
     rows = (
         Call.objects.filter(_is_due(now), run=run)
         .order_by(*order, "position")
@@ -208,15 +208,24 @@ def _take(
         for question in open_calls
         if isinstance(request := asked[question.call_id], Asked) and _is_running(runs, question)
     ]
+    if is_outage(endpoint.failed_in_a_row):
+        # One request tries it.
+        if _is_being_tried(endpoint, now):
+            return Claims(next_at=now + LOOK_AGAIN)
+        wanted = wanted[:1]
     chosen, next_at = _affordable(runs, endpoint, wanted, now)
-    if chosen and is_outage(endpoint.failed_in_a_row):
-        # One request tries it. Nobody else does until that one is back, or a minute has passed.
-        chosen, next_at = chosen[:1], now + timedelta(seconds=LONGEST_SECONDS)
-        Endpoint.objects.filter(pk=endpoint.pk).update(held_until=next_at)
     claimed = _write(endpoint, chosen, provider, now)
     if next_at is None and len(claimed) < len(questions):
         next_at = now  # others were quicker, or a run was stopped: there may be more behind these
     return Claims(claimed, next_at)
+
+
+def _is_being_tried(endpoint: Endpoint, now: datetime) -> bool:
+    """Whether a request tries an endpoint that is out of order: one sent since its last rest, a minute ago at most."""
+    since = now - timedelta(seconds=LONGEST_SECONDS)
+    if endpoint.held_until is not None:
+        since = max(since, endpoint.held_until)
+    return Exchange.objects.filter(endpoint=endpoint, state=ExchangeState.SENT, sent_at__gte=since).exists()
 
 
 def _is_running(runs: Mapping[int, Run], question: Question) -> bool:

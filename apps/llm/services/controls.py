@@ -5,6 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 from django.db import transaction
+from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -13,7 +14,7 @@ from apps.common.models import AuditEntry
 from apps.llm.models import Call, CallState, Pause, Run, RunState
 from apps.llm.services.consent import ConsentError, give_consent, leave_problem, needs_consent
 from apps.llm.services.endpoints import key_is_set
-from apps.llm.services.outages import forget_failures
+from apps.llm.services.outages import ask_now
 from apps.llm.services.planning import budget_problem
 from apps.llm.services.run_setup import setup_problem
 from apps.llm.services.run_states import finish_runs, lock_runs
@@ -35,7 +36,7 @@ def start_run(*, run: Run, by: User | None, confirms: bool = False) -> Run:
     confirms: whoever starts it says that the study's text may be sent to the endpoint.
     """
     _confirm(run, by, confirms=confirms)
-    forget_failures([run.endpoint_id])
+    ask_now(run.endpoint_id)
     run = _locked(run, [RunState.READY], _("Only a run that is ready can be started."))
     _check_may_ask(run)
     run.started_at = timezone.now()
@@ -51,18 +52,18 @@ def pause_run(*, run: Run, by: User | None) -> Run:
 
 @transaction.atomic
 def resume_run(*, run: Run, by: User | None, confirms: bool = False) -> Run:
-    """Let a paused run go on, its waiting calls with all their attempts. The caller triggers its endpoint.
+    """Let a paused run go on. The caller triggers its endpoint. confirms: as for `start_run`. Raises RunError.
 
-    confirms: as for `start_run`.
-
-    Raises RunError. Whatever made it pause is taken to be mended: nothing that failed before counts any more.
+    Waiting calls have all their attempts again. Not after one request after another failed: what always fails would
+    then never come to an end. Nothing waits for its time any more.
     """
     _confirm(run, by, confirms=confirms)
-    forget_failures([run.endpoint_id])
+    ask_now(run.endpoint_id)
     run = _locked(run, [RunState.PAUSED], _("Only a run that is paused can be resumed."))
     _check_may_ask(run)
     waiting = Call.objects.filter(run=run, state=CallState.PENDING)
-    waiting.update(attempts=0, not_before=None, updated_at=timezone.now())
+    attempts = F("attempts") if run.pause == Pause.FAILING else 0
+    waiting.update(attempts=attempts, not_before=None, updated_at=timezone.now())
     run = _moved(run, RunState.RUNNING, "resume", by)
     finish_runs([run.pk])
     run.refresh_from_db()

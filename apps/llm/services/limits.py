@@ -13,13 +13,14 @@ from apps.llm.models import Endpoint, Exchange, ExchangeState, Run
 from apps.llm.services.asking import Asked
 
 WINDOW = timedelta(seconds=60)
+LOOK_AGAIN = timedelta(seconds=1)
 
 
 @dataclass(slots=True)
 class Allowance:
     """Requests and tokens that may be sent to an endpoint now; None: as many as one likes.
 
-    used_tokens: of the last minute. full_until: when the first of them drop out of the minute.
+    used_tokens: of the last minute. full_until: when the first of them drop out of the minute, or are back.
     """
 
     requests: int | None
@@ -43,7 +44,11 @@ class Allowance:
 
 
 def allowance_of(endpoint: Endpoint, now: datetime) -> Allowance:
-    """At most one query, for an endpoint with a limit."""
+    """At most one query, for an endpoint with a limit.
+
+    What is not back may have left at any time since it was claimed, up to this moment or up to when it was lost: so it
+    counts. Else a minute could have more requests than the limit, of those that were claimed a while ahead.
+    """
     if endpoint.requests_per_minute is None and endpoint.tokens_per_minute is None:
         return Allowance(None, None)
     # Wide before they are added: two columns that are full would be more than their own type holds.
@@ -51,10 +56,12 @@ def allowance_of(endpoint: Endpoint, now: datetime) -> Allowance:
         Cast(name, BigIntegerField()) for name in ("input_tokens", "output_tokens", "estimated_tokens")
     )
     tokens = Coalesce(read + written, estimated, output_field=BigIntegerField())
-    recent = Exchange.objects.filter(endpoint=endpoint, sent_at__gt=now - WINDOW)
+    lately = now - WINDOW
+    is_recent = Q(sent_at__gt=lately) | Q(state=ExchangeState.SENT) | Q(state=ExchangeState.LOST, ended_at__gt=lately)
+    recent = Exchange.objects.filter(is_recent, endpoint=endpoint)
     sums = recent.order_by().aggregate(n=Count("pk"), tokens=Sum(tokens), first=Min("sent_at"))
     left = None if endpoint.requests_per_minute is None else endpoint.requests_per_minute - sums["n"]
-    full_until = None if sums["first"] is None else sums["first"] + WINDOW
+    full_until = None if sums["first"] is None else max(sums["first"] + WINDOW, now + LOOK_AGAIN)
     return Allowance(left, endpoint.tokens_per_minute, sums["tokens"] or 0, full_until)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable
 
 from django.db import transaction
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.llm.models import Endpoint, Pause, Run, RunState
@@ -22,7 +23,8 @@ def pause_unless_allowed(runs: Iterable[Run], endpoint: Endpoint) -> None:
 def may_go_on(endpoint_pk: int, run_ids: Collection[int]) -> set[int]:
     """Those of the endpoint's runs that are running, and whose text may be sent; one whose text may not is paused.
 
-    Two queries, and a few more where there is something to pause.
+    None while the endpoint is to be left alone, whichever worker was told so. Two queries, and a few more where there
+    is something to pause.
     """
     running = list(
         Run.objects.filter(pk__in=run_ids, endpoint=endpoint_pk, state=RunState.RUNNING).select_related(
@@ -36,6 +38,8 @@ def may_go_on(endpoint_pk: int, run_ids: Collection[int]) -> set[int]:
     if stopped:
         with transaction.atomic():
             pause_unless_allowed(list(lock_runs(stopped).values()), endpoint)
+    if endpoint.held_until is not None and endpoint.held_until > timezone.now():
+        return set()
     return {run.pk for run in running} - stopped
 
 

@@ -224,10 +224,11 @@ def texts_of(conversation_ids: Collection[int], *, with_keys: bool) -> dict[int,
 def asked_of(model_rater: ModelRater) -> set[tuple[int, int, int | None]]:
     """(item, framework, dimension) that the rater is being asked or was asked, in runs that are no checks. One query.
 
-    What was cancelled before its last sample can be asked again, whole; so can what failed in a run that was
-    cancelled, since that is not tried again there.
+    What was cancelled before its last sample can be asked again, whole; so can what failed or is invalid in a run that
+    was cancelled, since that is not tried again there.
     """
-    lost = Q(state=CallState.CANCELLED) | Q(state=CallState.FAILED, run__state=RunState.CANCELLED)
+    without_answer = Q(state__in=(CallState.FAILED, CallState.INVALID), run__state=RunState.CANCELLED)
+    lost = Q(state=CallState.CANCELLED) | without_answer
     rows = (
         Call.objects.filter(run__model_rater=model_rater, run__checks=None)
         .order_by()

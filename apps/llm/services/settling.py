@@ -9,11 +9,18 @@ import numpy as np
 from django.db.models import Q
 
 from apps.annotation.evidence import Quote
-from apps.annotation.services.recording import DrawEntry, InvalidRating, Origin, RatingEntry, record_ratings
+from apps.annotation.services.recording import (
+    DrawEntry,
+    InvalidRating,
+    Origin,
+    RatingConflict,
+    RatingEntry,
+    record_ratings,
+)
 from apps.corpus.models import Turn
 from apps.frameworks.models import Dimension
 from apps.llm.evidence import Match
-from apps.llm.models import OPEN_CALL_STATES, Call, CallAnswer, Run
+from apps.llm.models import OPEN_CALL_STATES, Call, CallAnswer, Run, RunState
 from apps.llm.services.asking import Question
 from apps.measures.scale import Level, Scale
 from apps.measures.within import score_of_draws
@@ -56,7 +63,8 @@ class _Draw:
 def settle(runs: Mapping[int, Run], groups: Iterable[Group]) -> dict[Group, str]:
     """Record the ratings of the groups whose samples all have their last answer. The caller holds the runs' rows.
 
-    A run that only checks records none. Given back: groups with an answer that may not be recorded, and why not; the
+    A run that only checks records none. A cancelled one records where there is no rating: another run may have asked
+    again, and what that one said stands. Given back: groups with an answer that may not be recorded, and why not; the
     others are recorded all the same. Queries do not grow with the number of groups.
     """
     wanted = {group for group in groups if not runs[group.run_id].is_check}
@@ -141,6 +149,7 @@ def _entry(
         comment=answer.rationale,
         evidence=[_quote(quote, group.item_id, passages) for quote in answer.evidence],
         draws=draws if run.model_rater.samples > 1 else None,
+        based_on=0 if run.state == RunState.CANCELLED else None,
     )
 
 
@@ -190,12 +199,13 @@ def _quote(quote: Mapping[str, Any], item_id: int, passages: Mapping[tuple[int, 
 
 
 def _record(entries: Sequence[tuple[Group, RatingEntry]]) -> dict[Group, str]:
-    """All at once; where one is not allowed, one by one."""
+    """All at once; where one is not allowed or comes too late, one by one."""
     try:
         record_ratings(entries=[entry for _group, entry in entries], origin=Origin.MODEL)
-    except InvalidRating as refusal:
+    except (InvalidRating, RatingConflict) as refusal:
         if len(entries) == 1:
-            return {entries[0][0]: str(refusal)}
+            is_late = isinstance(refusal, RatingConflict)  # its answer stays as it was said, beside the rating
+            return {} if is_late else {entries[0][0]: str(refusal)}
     else:
         return {}
     refused: dict[Group, str] = {}

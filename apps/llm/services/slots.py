@@ -16,9 +16,9 @@ CAPACITY = 32
 MOST_WORKERS = 4
 
 
-def workers_of_use(max_concurrent: int, busy: int = 0) -> int:
-    """How many workers more than those that are `busy` an endpoint of so many slots needs."""
-    return max(0, min(MOST_WORKERS, math.ceil(max_concurrent / CAPACITY)) - busy)
+def workers_of_use(free_slots: int, busy: int = 0) -> int:
+    """How many workers more than those that are `busy` an endpoint needs that has so many slots free."""
+    return max(0, min(MOST_WORKERS - busy, math.ceil(free_slots / CAPACITY)))
 
 
 def lease_time() -> timedelta:
@@ -45,6 +45,11 @@ def borrow_slots(endpoint_pk: int, holder: str, wanted: int) -> int:
 
 def give_back_slots(holder: str) -> None:
     SlotLease.objects.filter(holder=holder).delete()
+
+
+def keep_slots(holder: str, slots: int) -> None:
+    """So many of the holder's slots stay its own for another while; the others are given back."""
+    SlotLease.objects.filter(holder=holder).update(slots=slots, until=timezone.now() + lease_time())
 
 
 def renew(holder: str, exchange_ids: Collection[int], run_ids: Collection[int]) -> bool:

@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _
 from apps.llm.models import Call, CallAnswer, CallState, Endpoint, Exchange, ExchangeState, Pause, Run, RunState
 from apps.llm.providers.protocol import ErrorKind, ProviderError
 from apps.llm.replies import storable_text
-from apps.llm.retries import MAX_ATTEMPTS, Fate, asked_for, delay_seconds, fate_of
+from apps.llm.retries import LONGEST_SECONDS, MAX_ATTEMPTS, Fate, asked_for, delay_seconds, fate_of
 from apps.llm.services.claiming import PAUSES, Claimed
 from apps.llm.services.outages import (
     Outage,
@@ -112,10 +112,7 @@ def _hold_endpoints(outcomes: Sequence[Outcome]) -> bool:
     """Leave endpoints alone that said so, before anything else is stored. Whether any did."""
     until: dict[int, datetime] = {}
     for outcome in outcomes:
-        error = outcome.result
-        if isinstance(error, ProviderError) and error.kind is ErrorKind.RATE:
-            # Without a time: longer with each attempt, so that a busy provider is not asked to death.
-            seconds = asked_for(error.retry_after) or min(60.0, 2.0 ** (outcome.claimed.attempts - 1))
+        if seconds := _wants_to_rest(outcome):
             endpoint_id = outcome.claimed.endpoint_id
             held = timezone.now() + timedelta(seconds=seconds)
             until[endpoint_id] = max(held, until.get(endpoint_id, held))
@@ -123,6 +120,20 @@ def _hold_endpoints(outcomes: Sequence[Outcome]) -> bool:
         endpoint = Endpoint.objects.filter(Q(held_until=None) | Q(held_until__lt=held), pk=endpoint_id)
         endpoint.update(held_until=held)
     return bool(until)
+
+
+def _wants_to_rest(outcome: Outcome) -> float:
+    """For how many seconds an answer asks that nothing be sent: by `Retry-After`, whatever the status, or by a 429.
+
+    A 429 without a time: longer with each attempt, so that a busy provider is not asked to death.
+    """
+    error = outcome.result
+    if not isinstance(error, ProviderError) or error.kind not in (ErrorKind.RATE, ErrorKind.PASSING):
+        return 0.0
+    seconds = asked_for(error.retry_after)
+    if error.kind is ErrorKind.RATE and not seconds:
+        return min(LONGEST_SECONDS, 2.0 ** (outcome.claimed.attempts - 1))
+    return seconds
 
 
 def _store(read: Sequence[ReadOutcome], stored: Stored) -> set[int]:
@@ -295,15 +306,14 @@ def _ending(one: ReadOutcome, run: Run, open_scales: set[int], outage: Outage | 
 
 def _after_error(claimed: Claimed, error: ProviderError, run: Run, outage: Outage | None, now: datetime) -> _Ending:
     is_repair, message = claimed.question.is_repair, _said(error)
-    if outage is not None and error.kind is ErrorKind.PASSING:
-        # Everybody's fault: the attempt does not count against the call, which is tried after those that were not.
-        return _Ending(open_state(run), claimed.attempts - 1, is_repair, outage.until, message)
     match fate_of(error.kind, claimed.attempts):
         case Fate.PAUSE:
             return _Ending(open_state(run), claimed.attempts - 1, is_repair, problem=message)
         case Fate.AGAIN:
             seconds = delay_seconds(claimed.attempts, error.retry_after, random.random)
             later = now + timedelta(seconds=seconds)
+            if outage is not None:
+                later = max(later, outage.until)
             return _Ending(open_state(run), claimed.attempts, is_repair, later, message)
     if claimed.attempts >= MAX_ATTEMPTS:
         message = _("Given up after %(n)s attempts. The last one: %(problem)s") % {

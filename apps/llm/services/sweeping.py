@@ -122,8 +122,8 @@ def _to_trigger() -> list[int]:
     for endpoint in endpoints.distinct().order_by("pk"):
         leases = SlotLease.objects.filter(endpoint=endpoint, until__gte=now)
         busy = leases.aggregate(workers=Count("pk"), slots=Sum("slots"))
-        lacking = workers_of_use(endpoint.max_concurrent, busy["workers"])
-        if not lacking or (busy["slots"] or 0) >= endpoint.max_concurrent:
+        lacking = workers_of_use(endpoint.max_concurrent - (busy["slots"] or 0), busy["workers"])
+        if not lacking:
             continue
         lately = Run.objects.filter(
             endpoint=endpoint, state=RunState.RUNNING, alive_at__gt=now - timedelta(seconds=quiet)

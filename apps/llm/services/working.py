@@ -9,24 +9,23 @@ not looked for a few seconds.
 import logging
 import time
 import uuid
-from collections.abc import Callable, Collection, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
-from queue import Empty, SimpleQueue
-from threading import Lock
-from typing import TypeVar
+from functools import partial
+from queue import Empty
+from threading import Thread
 
-from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from apps.llm.models import Endpoint
 from apps.llm.providers.protocol import ErrorKind, ProviderError
-from apps.llm.services.claiming import Claimed, Claimer, give_back, next_due
+from apps.llm.services.claiming import Claimer, give_back, next_due
+from apps.llm.services.patience import PASSING_ERRORS, let_go_of_connection, patiently, quietly
 from apps.llm.services.permission import may_go_on
 from apps.llm.services.reading import Outcome, failed_inside
-from apps.llm.services.slots import CAPACITY, borrow_slots, give_back_slots, lease_time, renew
+from apps.llm.services.sending import Held, Senders
+from apps.llm.services.slots import CAPACITY, borrow_slots, give_back_slots, keep_slots, lease_time, renew
 from apps.llm.services.storing import Stored, store
 
 logger = logging.getLogger(__name__)
@@ -41,11 +40,10 @@ CHECK_SECONDS = 1.0
 STALE_SECONDS = 5.0
 # Storing three answers together takes little longer than storing one.
 GATHER_SECONDS = 0.06
-# What was answered is paid for: a database that is locked or restarts is waited for, long beyond a lease.
-PATIENCE_SECONDS = 600.0
-PASSING_ERRORS = (OperationalError, InterfaceError)
-
-T = TypeVar("T")
+# A call is given up so long after its endpoint's time limit: a provider that keeps to it says more of what happened.
+GRACE_SECONDS = 5.0
+# A request that was given up and goes on has its slot for so long at most.
+OPEN_SECONDS = 600.0
 
 
 def work(endpoint_pk: int, seconds: float = STRETCH_SECONDS, capacity: int = CAPACITY) -> bool:
@@ -59,38 +57,15 @@ def work(endpoint_pk: int, seconds: float = STRETCH_SECONDS, capacity: int = CAP
         slots = borrow_slots(endpoint_pk, holder, capacity)
     except PASSING_ERRORS:
         logger.warning("No work at endpoint %s now: the database", endpoint_pk, exc_info=True)
-        _let_go_of_connection()
+        let_go_of_connection()
         return False
     if not slots:
         return False
+    stretch = _Stretch(endpoint_pk, holder, slots, seconds)
     try:
-        return _Stretch(endpoint_pk, holder, slots, seconds).run()
+        return stretch.run()
     finally:
-        _quietly(lambda: give_back_slots(holder))
-
-
-@dataclass(slots=True)
-class _Held:
-    """A call that is this worker's: waiting for a thread, or in flight since `began` (of the monotonic clock)."""
-
-    claimed: Claimed
-    began: float | None = None
-    sent_at: datetime | None = None
-    is_taken_back: bool = False
-    _lock: Lock = field(default_factory=Lock)
-
-    def begin(self) -> bool:
-        """It is about to be sent; False where it was taken back before."""
-        with self._lock:
-            if not self.is_taken_back:
-                self.sent_at, self.began = timezone.now(), time.monotonic()
-            return not self.is_taken_back
-
-    def take_back(self) -> bool:
-        """No thread will send it any more; False where one has begun to."""
-        with self._lock:
-            self.is_taken_back = self.began is None
-            return self.is_taken_back
+        _let_go_of_slots(holder, stretch.still_open())
 
 
 class _Stretch:
@@ -99,41 +74,47 @@ class _Stretch:
         self._holder = holder
         self._slots = slots
         self._claimer = Claimer(endpoint_pk)
-        self._held: dict[int, _Held] = {}
-        self._back: SimpleQueue[Outcome] = SimpleQueue()
+        self._held: dict[int, Held] = {}
+        self._given_up: list[Held] = []
+        self._next_at: datetime | None = None
         self._ends_at = time.monotonic() + seconds
-        self._renew_every = min(RENEW_SECONDS, lease_time().total_seconds() / 5)
-        self._renew_at = time.monotonic() + self._renew_every
+        self._renew_at = time.monotonic() + _renew_every()
         self._check_at = self._checked_at = time.monotonic()
         self._look_at = 0.0
-        self._overdue_after = _overdue_after(endpoint_pk)
         self._is_over = False
         self._is_sound = True
 
     def run(self) -> bool:
-        threads = ThreadPoolExecutor(self._slots, thread_name_prefix="llm")
+        self._overdue_after = _overdue_after(self._endpoint_pk)
+        self._senders = Senders(self._slots, lambda: time.monotonic() - self._checked_at <= STALE_SECONDS)
         try:
             while not self._is_over or self._held:
-                self._step(threads)
+                self._step()
         finally:
             # Nobody is left in flight here but after a fault, or a request that never ends.
             unsent = [held.claimed for held in self._unsent()]
-            threads.shutdown(wait=False)
-            _quietly(lambda: give_back(unsent))
-        return self._is_sound and self._patiently(self._has_more)
+            self._senders.end()
+            quietly(lambda: give_back(unsent))
+        return self._is_sound and patiently(self._has_more)
+
+    def still_open(self) -> list[Held]:
+        """What is on its way, and nobody waits for any more once this is over."""
+        return [held for held in (*self._given_up, *self._held.values()) if held.is_open]
 
     def _has_more(self) -> bool:
-        """Whether calls can be taken up about now. For later ones the sweeper comes."""
+        """Whether calls can be taken up about now. For later ones, held back by a limit, say, the sweeper comes."""
         due = next_due(self._endpoint_pk)
-        return due is not None and (due - timezone.now()).total_seconds() <= LOOK_SECONDS
+        if due is None:
+            return False
+        return (max(due, self._next_at or due) - timezone.now()).total_seconds() <= LOOK_SECONDS
 
-    def _step(self, threads: ThreadPoolExecutor) -> None:
+    def _step(self) -> None:
         self._keep()
         now = time.monotonic()
         if not self._is_over and now >= self._ends_at:
             self._stop()
         if not self._is_over and now >= self._look_at and self._has_room():
-            self._claim(threads)
+            self._claim()
         if self._is_over and not self._held:
             return
         outcomes = self._collect(self._wait_seconds())
@@ -142,18 +123,22 @@ class _Stretch:
 
     # --- Claiming ---------------------------------------------------------------------------------------------------
 
+    def _usable(self) -> int:
+        """Slots without those of requests that were given up and go on."""
+        return self._slots - sum(held.is_open for held in self._given_up)
+
     def _room(self) -> int:
         """How many more calls to take up: one in flight and one that waits for each slot."""
-        return 2 * self._slots - len(self._held)
+        return 2 * self._usable() - len(self._held)
 
     def _has_room(self) -> bool:
         """Room for enough of them to be worth a transaction, while as many still wait."""
-        return self._room() >= max(1, self._slots // 2)
+        return self._room() >= max(1, self._usable() // 2)
 
-    def _claim(self, threads: ThreadPoolExecutor) -> None:
+    def _claim(self) -> None:
         wanted = self._room()
         try:
-            claims = self._patiently(lambda: self._claimer.claim(wanted))
+            claims = patiently(lambda: self._claimer.claim(wanted))
         except PASSING_ERRORS:
             raise
         except Exception:
@@ -163,8 +148,9 @@ class _Stretch:
             self._stop()
             return
         for claimed in claims.claimed:
-            held = self._held[claimed.exchange_id] = _Held(claimed)
-            threads.submit(self._send, held)
+            held = self._held[claimed.exchange_id] = Held(claimed)
+            self._senders.send(held)
+        self._next_at = claims.next_at
         if len(claims.claimed) >= wanted:
             self._look_at = 0.0
             return
@@ -172,27 +158,6 @@ class _Stretch:
         self._look_at = time.monotonic() + max(SHORTEST_WAIT, min(LOOK_SECONDS, LOOK_SECONDS if wait is None else wait))
         if not self._held and (wait is None or wait > self._ends_at - time.monotonic()):
             self._is_over = True
-
-    # --- Sending: the only part in other threads, without the database ------------------------------------------------
-
-    def _send(self, held: _Held) -> None:
-        while time.monotonic() - self._checked_at > STALE_SECONDS and not held.is_taken_back:
-            time.sleep(SHORTEST_WAIT)
-        if not held.begin():
-            return
-        claimed, sent_at = held.claimed, held.sent_at or timezone.now()
-        try:
-            completion = claimed.provider.complete(
-                claimed.asked.messages, claimed.asked.schema, claimed.asked.parameters
-            )
-            outcome = Outcome(claimed, completion, sent_at)
-        except ProviderError as error:
-            outcome = Outcome(claimed, error, sent_at)
-        except Exception as error:
-            # Without the traceback: the frames of a client hold the key.
-            logger.error("Request %s broke: %s", claimed.exchange_id, type(error).__name__)
-            outcome = failed_inside(Outcome(claimed, ProviderError(ErrorKind.REFUSED, ""), sent_at))
-        self._back.put(outcome)
 
     # --- Storing ----------------------------------------------------------------------------------------------------
 
@@ -215,7 +180,7 @@ class _Stretch:
         until = time.monotonic() + seconds
         try:
             while len(outcomes) < len(self._held):
-                outcomes.append(self._back.get(timeout=max(0.001, until - time.monotonic())))
+                outcomes.append(self._senders.back.get(timeout=max(0.001, until - time.monotonic())))
                 if len(outcomes) == 1:
                     until = time.monotonic() + GATHER_SECONDS
         except Empty:
@@ -223,13 +188,14 @@ class _Stretch:
         return outcomes + self._overdue({outcome.claimed.exchange_id for outcome in outcomes})
 
     def _overdue(self, returned: set[int]) -> list[Outcome]:
-        """Requests whose provider keeps no time limit: given up, whatever may still come of them."""
+        """Requests that go on beyond their time: given up, whatever may still come of them."""
         now = time.monotonic()
         late = [
             held
             for number, held in self._held.items()
             if number not in returned and held.began is not None and now - held.began > self._overdue_after
         ]
+        self._given_up += late
         return [
             Outcome(
                 held.claimed,
@@ -245,6 +211,7 @@ class _Stretch:
 
     def _store(self, outcomes: Sequence[Outcome]) -> None:
         stored = self._stored(outcomes)
+        self._next_at = None  # what came back may have changed it
         for outcome in outcomes:
             self._held.pop(outcome.claimed.exchange_id, None)
         if stored.is_held:
@@ -256,7 +223,7 @@ class _Stretch:
 
     def _stored(self, outcomes: Sequence[Outcome]) -> Stored:
         try:
-            return self._patiently(lambda: store(outcomes, self._keep))
+            return patiently(lambda: store(outcomes, self._keep))
         except PASSING_ERRORS:
             raise
         except Exception:
@@ -276,7 +243,7 @@ class _Stretch:
         number = outcome.claimed.exchange_id
         logger.exception("The answer to request %s could not be stored", number)
         try:
-            return self._patiently(lambda: store([failed_inside(outcome)]))
+            return patiently(lambda: store([failed_inside(outcome)]))
         except PASSING_ERRORS:
             raise
         except Exception:
@@ -303,21 +270,21 @@ class _Stretch:
         began = time.monotonic()
         run_ids = {held.claimed.question.run_id for held in self._held.values() if held.began is None}
         if run_ids:
-            standing = run_ids - self._patiently(lambda: may_go_on(self._endpoint_pk, run_ids))
+            standing = run_ids - patiently(lambda: may_go_on(self._endpoint_pk, run_ids))
             self._give_back(self._unsent(standing))
         self._checked_at = began
         self._check_at = began + CHECK_SECONDS
 
     def _renew(self) -> None:
         run_ids = {held.claimed.question.run_id for held in self._held.values()}
-        is_ours = self._patiently(lambda: renew(self._holder, list(self._held), run_ids))
-        self._renew_at = time.monotonic() + self._renew_every
+        is_ours = patiently(lambda: renew(self._holder, list(self._held), run_ids))
+        self._renew_at = time.monotonic() + _renew_every()
         if not is_ours and not self._is_over:
             # Somebody else may have the slots by now: what is on its way is stored, and nothing more is sent.
             logger.warning("The slots of %s were given away", self._holder)
             self._stop()
 
-    def _unsent(self, of_runs: Collection[int] | None = None) -> list[_Held]:
+    def _unsent(self, of_runs: Collection[int] | None = None) -> list[Held]:
         """Held calls that no thread has begun, and that none will begin any more."""
         return [
             held
@@ -325,48 +292,42 @@ class _Stretch:
             if (of_runs is None or held.claimed.question.run_id in of_runs) and held.take_back()
         ]
 
-    def _give_back(self, unsent: Iterable[_Held]) -> None:
+    def _give_back(self, unsent: Iterable[Held]) -> None:
         claims = [held.claimed for held in unsent]
         if claims:
-            self._patiently(lambda: give_back(claims))
+            patiently(lambda: give_back(claims))
         for claim in claims:
             self._held.pop(claim.exchange_id, None)
 
-    def _patiently(self, act: Callable[[], T]) -> T:
-        return _patiently(act)
+
+def _let_go_of_slots(holder: str, still_open: Sequence[Held]) -> None:
+    """All of them, but for those of requests that were given up and go on: these are kept until they are over."""
+    if not still_open:
+        quietly(lambda: give_back_slots(holder))
+        return
+    logger.warning("%s requests of %s were given up and are not over", len(still_open), holder)
+    quietly(lambda: keep_slots(holder, len(still_open)))
+    Thread(target=_keep_slots, args=(holder, still_open), name="llm_keep", daemon=True).start()
 
 
-def _patiently(act: Callable[[], T]) -> T:
-    """Do it again while the database is locked or away, for ten minutes at most. Then raises what it raised."""
-    until = time.monotonic() + PATIENCE_SECONDS
-    pause = 0.1
-    while True:
-        try:
-            return act()
-        except PASSING_ERRORS as error:
-            if connection.in_atomic_block or time.monotonic() > until:
-                raise
-            logger.warning("The database is waited for: %s", error)
-            _let_go_of_connection()
-            time.sleep(pause)
-            pause = min(2.0, pause * 2)
-
-
-def _quietly(act: Callable[[], object]) -> None:
-    """For what lapses by itself where it cannot be done."""
+def _keep_slots(holder: str, requests: Sequence[Held]) -> None:
+    """In a thread of its own, so that a stretch ends in time."""
+    until = time.monotonic() + OPEN_SECONDS
     try:
-        act()
-    except PASSING_ERRORS as error:
-        logger.warning("Left to lapse: %s", error)
-        _let_go_of_connection()
-
-
-def _let_go_of_connection() -> None:
-    if not connection.in_atomic_block:
-        connection.close()
+        while (still_open := [held for held in requests if held.is_open]) and time.monotonic() < until:
+            quietly(partial(keep_slots, holder, len(still_open)))
+            still_open[0].wait(_renew_every())
+        quietly(lambda: give_back_slots(holder))
+        let_go_of_connection()
+    except Exception:  # nobody else would tell
+        logger.exception("The slots of %s are left to lapse", holder)
 
 
 def _overdue_after(endpoint_pk: int) -> float:
-    """Providers end a request by the endpoint's time limit. This is for what slips through."""
-    seconds = Endpoint.objects.values_list("timeout_seconds", flat=True).get(pk=endpoint_pk)
-    return seconds * 1.5 + 30.0
+    """The whole time of a request. Providers count theirs anew with each piece of an answer, empty ones too."""
+    return Endpoint.objects.values_list("timeout_seconds", flat=True).get(pk=endpoint_pk) + GRACE_SECONDS
+
+
+def _renew_every() -> float:
+    """Seconds; well within a lease."""
+    return min(RENEW_SECONDS, lease_time().total_seconds() / 5)

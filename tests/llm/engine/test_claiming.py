@@ -133,7 +133,25 @@ def test_requests_per_minute(run):
     assert again.claimed == []
     oldest = Exchange.objects.earliest("sent_at").sent_at
     assert again.next_at == oldest + timedelta(seconds=60)
-    Exchange.objects.filter(pk=found.claimed[0].exchange_id).update(sent_at=oldest - timedelta(seconds=61))
+    # What is on its way may have left just now, however long ago it was claimed.
+    first = Exchange.objects.filter(pk=found.claimed[0].exchange_id)
+    first.update(sent_at=oldest - timedelta(seconds=61))
+    before = timezone.now()
+    again = claims(run)
+    assert again.claimed == []
+    assert again.next_at >= before + timedelta(seconds=1)
+    first.update(state=ExchangeState.ANSWERED)
+    assert len(claims(run).claimed) == 1
+
+
+def test_what_was_lost_may_have_left_until_then(run):
+    Endpoint.objects.update(requests_per_minute=1)
+    claims(run)
+    lost_at = timezone.now()
+    sent = Exchange.objects.all()
+    sent.update(state=ExchangeState.LOST, sent_at=lost_at - timedelta(minutes=2), ended_at=lost_at)
+    assert claims(run).claimed == []
+    sent.update(ended_at=lost_at - timedelta(seconds=61))
     assert len(claims(run).claimed) == 1
 
 

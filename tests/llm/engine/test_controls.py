@@ -6,12 +6,15 @@ from apps.annotation.models import Rating, RatingEvent
 from apps.common.models import AuditEntry
 from apps.llm.models import CallState, Endpoint, Pause, Run, RunState
 from apps.llm.providers.protocol import ErrorKind
+from apps.llm.services import settling
+from apps.llm.services.claiming import Claims
 from apps.llm.services.consent import give_consent
 from apps.llm.services.controls import RunError, cancel_run, pause_run, resume_run, retry_failed, start_run
+from apps.llm.services.planning import RunSelection, create_run
 from apps.llm.services.storing import store
 from apps.llm.templates import Use
 from apps.studies.models import Study, StudyStatus
-from tests.llm.engine.stubs import answer, answer_once, claims, error, framework_answer, outcomes
+from tests.llm.engine.stubs import answer, answer_once, at_once_due, claims, error, framework_answer, outcomes
 from tests.llm.worlds import make_endpoint, make_run
 
 pytestmark = pytest.mark.django_db
@@ -94,10 +97,13 @@ class TestWhatMustBeThere:
         Study.objects.update(local_only=True)
         assert "stays on this machine" in self.refused(run, act, state, rosa)
 
-    def test_a_key(self, run, rosa, act, state, monkeypatch):
+    def test_a_key_whose_variable_only_admins_are_told(self, run, rosa, ada, act, state, monkeypatch):
         Endpoint.objects.update(key_variable="ACCORD_TEST_MODEL_KEY")
         monkeypatch.delenv("ACCORD_TEST_MODEL_KEY", raising=False)
-        assert "ACCORD_TEST_MODEL_KEY" in self.refused(run, act, state, rosa)
+        said = self.refused(run, act, state, rosa)
+        assert said == "The endpoint's key is not set: please tell whoever runs this site."
+        for person in (ada, None):
+            assert "ACCORD_TEST_MODEL_KEY" in self.refused(run, act, state, person)
         monkeypatch.setenv("ACCORD_TEST_MODEL_KEY", "a key of the tests")
         act(run=run, by=rosa)
 
@@ -141,6 +147,97 @@ def test_cancelling_keeps_what_some_samples_said(grief, provider, rosa):
     assert not Rating.objects.exists()
     cancel_run(run=run, by=rosa)
     assert Rating.objects.get().value == 2
+
+
+# --- A cancelled run, and the run that asks again -------------------------------------------------------------------
+
+
+@pytest.fixture
+def late(grief, provider, rosa):
+    """A run of two samples, cancelled while the first of them is on its way: the run, and its answer, a 1."""
+    run = make_run(grief, make_endpoint(), samples=2, state=RunState.RUNNING)
+    on_its_way = outcomes(claims(run, 1), answer("1"))
+    return cancel_run(run=run, by=rosa), on_its_way
+
+
+def asked_anew(run, rosa) -> Run:
+    again = create_run(study=run.study, model_rater=run.model_rater, selection=RunSelection(), by=rosa)
+    assert again.calls.count() == run.calls.count()
+    return start_run(run=again, by=rosa)
+
+
+def rating_of(found) -> tuple[float, list[float]]:
+    question = found[0].claimed.question
+    rating = Rating.objects.get(item=question.item_id, dimension=question.dimension_id)
+    return rating.value, list(rating.draws.order_by("index").values_list("value", flat=True))
+
+
+@pytest.mark.parametrize("said", ["1", "5"])
+def test_what_a_cancelled_run_says_late_is_kept_and_leaves_the_rating_of_a_newer_one(late, rosa, said):
+    run, found = late
+    answer_once(asked_anew(run, rosa), answer("5"))
+    events = RatingEvent.objects.count()
+    store(outcomes(Claims([found[0].claimed]), answer(said)))
+    assert rating_of(found) == (5, [5, 5])
+    assert RatingEvent.objects.count() == events
+    call = run.calls.get(pk=found[0].claimed.call_id)
+    assert (call.state, call.answers.get().value) == (CallState.DONE, float(said))
+    assert call.exchanges.get().reply == answer(said)
+
+
+def test_what_a_cancelled_run_says_is_a_rating_until_a_newer_one_has_its_own(late, rosa):
+    run, found = late
+    again = asked_anew(run, rosa)
+    answer_once(again, answer("5"), wanted=1)
+    store(found)
+    assert rating_of(found) == (1, [1])
+    answer_once(again, answer("5"))
+    assert rating_of(found) == (5, [5, 5])
+
+
+def test_one_that_comes_late_among_others_keeps_none_of_them_from_their_ratings(grief, provider, rosa):
+    run = make_run(grief, make_endpoint(), samples=2, state=RunState.RUNNING)
+    found = outcomes(claims(run, 12), answer("1"))
+    run = cancel_run(run=run, by=rosa)
+    store(found[::2])
+    question = found[0].claimed.question
+    rater = run.model_rater.rater
+    Rating.objects.create(item_id=question.item_id, dimension_id=question.dimension_id, rater=rater, value=4)
+    store(found[1::2])
+    assert sorted(Rating.objects.values_list("value", flat=True)) == [1, 1, 1, 1, 1, 4]
+
+
+def test_of_two_that_store_at_once_the_newer_stays(late, rosa, monkeypatch):
+    """The newer run's rating is written after the cancelled one has looked, and before it writes."""
+    run, found = late
+    newer = outcomes(claims(asked_anew(run, rosa), 2), answer("5"))
+    usual = settling.record_ratings
+
+    def after_the_newer(**arguments):
+        monkeypatch.setattr(settling, "record_ratings", usual)
+        store(newer)
+        return usual(**arguments)
+
+    monkeypatch.setattr(settling, "record_ratings", after_the_newer)
+    store(found)
+    assert rating_of(found) == (5, [5, 5])
+
+
+@pytest.mark.parametrize("what", ["its repair is invalid", "its repair meets a network that is away"])
+def test_what_is_invalid_in_a_cancelled_run_can_be_asked_by_another(run, rosa, what):
+    start_run(run=run, by=rosa)
+    answer_once(run, answer("x"), answer("3"), wanted=5)
+    invalid = run.calls.filter(is_repair=True)
+    reply = answer("x") if what == "its repair is invalid" else error(ErrorKind.PASSING)
+    while invalid.get().state == CallState.PENDING:
+        at_once_due(run)
+        answer_once(run, reply, wanted=1)
+    assert invalid.get().state == CallState.INVALID
+    cancel_run(run=run, by=rosa)
+    again = create_run(study=run.study, model_rater=run.model_rater, selection=RunSelection(), by=rosa)
+    keys = set(run.calls.filter(state__in=(CallState.INVALID, CallState.CANCELLED)).values_list("key", flat=True))
+    assert set(again.calls.values_list("key", flat=True)) == keys
+    assert len(keys) == 2
 
 
 def test_failed_and_invalid_calls_are_asked_again_from_the_beginning(run, rosa):

@@ -12,7 +12,8 @@ from apps.llm.fake_server import FakeReply, FakeScript, FakeServer
 from apps.llm.models import CallState, Endpoint, Exchange, Pause, Run, RunState
 from apps.llm.providers.protocol import ErrorKind
 from apps.llm.retries import GIVE_UP_AFTER, OUTAGE_AFTER
-from apps.llm.services.controls import pause_run, resume_run
+from apps.llm.services.claiming import Claims
+from apps.llm.services.controls import pause_run, resume_run, retry_failed
 from apps.llm.services.storing import store
 from apps.llm.services.working import work
 from tests.conftest import make_dataset, make_study
@@ -103,14 +104,112 @@ def test_a_server_that_stays_away_pauses_the_run_and_after_that_nothing_is_missi
 # --- Step by step ---------------------------------------------------------------------------------------------------
 
 
-def test_failures_that_are_everybodys_cost_no_attempts(run):
+def test_twelve_failures_in_a_row_are_an_outage(run):
     answer_once(run, DOWN, wanted=OUTAGE_AFTER - 1)
     assert endpoint_of(run).held_until is None
-    assert run.calls.filter(attempts=1).count() == OUTAGE_AFTER - 1
     answer_once(run, DOWN, wanted=5)
     assert endpoint_of(run).held_until > timezone.now()
-    assert run.calls.filter(attempts=1).count() == OUTAGE_AFTER - 1
     assert claims(run).next_at == endpoint_of(run).held_until
+
+
+def test_an_outage_costs_many_calls_an_attempt_or_two(run, rosa):
+    """Also where somebody resumes the run again and again while the server is away."""
+    for _ in range(3):
+        while Run.objects.get().state == RunState.RUNNING:
+            time_passes(run)
+            answer_once(run, DOWN, wanted=SLOTS)
+        run = resume_run(run=Run.objects.get(), by=rosa)
+    assert not run.calls.exclude(state=CallState.PENDING).exists()
+    assert max(run.calls.values_list("attempts", flat=True)) <= 4
+
+
+@pytest.mark.parametrize("n_calls", [2, 3, 4, 15])
+def test_calls_that_always_fail_have_failed_after_five_requests_each(run, rosa, n_calls):
+    """Nothing else is open, so it looks like an outage; resumed as often as it pauses."""
+    run.calls.exclude(position__lt=n_calls).delete()
+    while run.state != RunState.DONE:
+        while Run.objects.get().state == RunState.RUNNING:
+            time_passes(run)
+            answer_once(run, error(ErrorKind.PASSING, "Stumbled.", http_status=500))
+        run.refresh_from_db()
+        if run.state == RunState.PAUSED:
+            run = resume_run(run=run, by=rosa)
+    assert set(run.calls.values_list("state", "attempts")) == {(CallState.FAILED, 5)}
+    assert Exchange.objects.count() == 5 * n_calls
+
+
+def test_calls_that_always_fail_keep_no_others_from_their_answers(run, rosa):
+    poison = set(run.calls.values_list("pk", flat=True)[10:13])
+    for _ in range(100):
+        time_passes(run)
+        found = claims(run, 8)
+        no, yes = error(ErrorKind.PASSING, http_status=500), answer("3")
+        store(outcomes(found, *[no if one.call_id in poison else yes for one in found.claimed]))
+    run.refresh_from_db()
+    assert run.state == RunState.DONE
+    assert set(run.calls.filter(state=CallState.FAILED).values_list("pk", flat=True)) == poison
+    assert run.calls.filter(state=CallState.DONE).count() == 37
+
+
+def test_what_failed_and_is_tried_again_fails_again(run, rosa):
+    run.calls.exclude(position__lt=3).delete()
+    run.calls.update(state=CallState.FAILED, attempts=5)
+    Run.objects.update(state=RunState.DONE)
+    retry_failed(run=run, by=rosa)
+    while Run.objects.get().state == RunState.RUNNING:
+        time_passes(run)
+        answer_once(run, error(ErrorKind.PASSING, "No answer within 120 seconds."))
+    assert Exchange.objects.count() == 15
+    assert set(run.calls.values_list("state", "attempts")) == {(CallState.FAILED, 5)}
+
+
+# --- For how long it is left alone ----------------------------------------------------------------------------------
+
+
+def held_for(run: Run) -> float:
+    return (endpoint_of(run).held_until - timezone.now()).total_seconds()
+
+
+def test_failures_never_shorten_what_a_provider_asked_for(run):
+    found = outcomes(claims(run, 13), error(ErrorKind.RATE, http_status=429, retry_after=120.0), DOWN)
+    store(found[:1])
+    store(found[1:])
+    assert endpoint_of(run).failed_in_a_row == OUTAGE_AFTER
+    assert held_for(run) > 110
+
+
+def test_nor_does_the_request_that_tries_it(run):
+    found = outcomes(claims(run, 13), DOWN, error(ErrorKind.RATE, http_status=429, retry_after=50.0))
+    store(found[:12])
+    Endpoint.objects.update(held_until=timezone.now() - timedelta(seconds=1))
+    run.calls.update(not_before=None)
+    tried = outcomes(claims(run), DOWN)
+    store(outcomes(Claims([found[12].claimed]), error(ErrorKind.RATE, http_status=429, retry_after=50.0)))
+    store(tried)
+    assert held_for(run) > 45
+
+
+@pytest.mark.parametrize("wanted", [1, OUTAGE_AFTER])
+def test_a_server_that_is_away_says_for_how_long(run, wanted):
+    answer_once(run, error(ErrorKind.PASSING, http_status=503, retry_after=120.0), wanted=wanted)
+    assert held_for(run) > 110
+    assert min(run.calls.exclude(not_before=None).values_list("not_before", flat=True)) > timezone.now() + timedelta(
+        seconds=110
+    )
+    assert claims(run).claimed == []
+
+
+def test_it_says_ten_minutes_at_most(run):
+    answer_once(run, error(ErrorKind.PASSING, http_status=503, retry_after=90_000.0), wanted=1)
+    assert 590 < held_for(run) <= 600
+
+
+def test_an_answer_that_was_on_its_way_does_not_shorten_it_either(run):
+    found = outcomes(claims(run, 14), error(ErrorKind.PASSING, http_status=503, retry_after=30.0), DOWN)
+    store(found[:13])
+    store(outcomes(Claims([found[13].claimed]), answer("3")))
+    assert endpoint_of(run).failed_in_a_row == 0
+    assert held_for(run) > 20
 
 
 def test_out_of_order_it_is_tried_with_one_request_at_a_time_and_another_call_each_time(run):
@@ -189,11 +288,21 @@ def test_a_resumed_run_begins_with_all_attempts(run, rosa):
     resume_run(run=run, by=rosa)
     assert set(run.calls.values_list("attempts", "not_before")) == {(0, None)}
     found = endpoint_of(run)
-    assert (found.failed_in_a_row, found.held_until) == (0, None)
+    # It is tried by one request first, at once.
+    assert (found.failed_in_a_row, found.failing_since, found.held_until) == (OUTAGE_AFTER, None, None)
+    assert len(claims(run).claimed) == 1
 
 
-def test_resuming_keeps_to_what_the_provider_asked_for(run, rosa):
-    answer_once(run, error(ErrorKind.RATE, "Slowly.", http_status=429, retry_after=50), wanted=1)
+def test_resumed_after_failures_a_call_has_the_attempts_that_are_left(run, rosa):
+    run.calls.update(attempts=3, not_before=timezone.now() + timedelta(minutes=1))
+    Run.objects.update(state=RunState.PAUSED, pause=Pause.FAILING)
+    resume_run(run=run, by=rosa)
+    assert set(run.calls.values_list("attempts", "not_before")) == {(3, None)}
+
+
+@pytest.mark.parametrize("wanted", [1, OUTAGE_AFTER + 1])
+def test_resuming_keeps_to_what_the_provider_asked_for(run, rosa, wanted):
+    answer_once(run, error(ErrorKind.RATE, "Slowly.", http_status=429, retry_after=150), DOWN, wanted=wanted)
     until = endpoint_of(run).held_until
     resume_run(run=pause_run(run=run, by=rosa), by=rosa)
     assert endpoint_of(run).held_until == until

@@ -98,6 +98,8 @@ def test_only_endpoints_that_can_be_asked_now_are_triggered(run):
     Endpoint.objects.update(held_until=timezone.now() - timedelta(minutes=1))
     assert sweep() == [run.endpoint_id]
     borrow_slots(run.endpoint_id, "a", 1)
+    assert sweep() == [run.endpoint_id]
+    borrow_slots(run.endpoint_id, "b", 3)
     assert sweep() == []
     SlotLease.objects.all().delete()
     type(run).objects.update(alive_at=timezone.now())

@@ -1,8 +1,13 @@
 """A worker at an endpoint, with threads and the fake server: nothing lost, nothing twice, never more than allowed."""
 
+import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from datetime import timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
 from threading import Event
 
 import pytest
@@ -24,7 +29,7 @@ from apps.llm.models import (
     SlotLease,
     TextConsent,
 )
-from apps.llm.services import working
+from apps.llm.services import limits, working
 from apps.llm.services.claiming import Claimer
 from apps.llm.services.consent import give_consent
 from apps.llm.services.controls import pause_run
@@ -35,7 +40,7 @@ from apps.llm.services.sweeping import sweep
 from apps.llm.services.working import work
 from apps.studies.services.settings import change_settings
 from tests.conftest import make_dataset, make_study
-from tests.llm.engine.stubs import StubProvider, answer, outcomes
+from tests.llm.engine.stubs import StubProvider, answer, completion, outcomes
 from tests.llm.worlds import make_endpoint, make_run
 from tests.simultaneous import at_once
 
@@ -50,6 +55,12 @@ def many_calls(rosa, framework, server: FakeServer, *, conversations: int = 20, 
     letters = make_dataset("many", conversations=conversations, owner=rosa)
     study = make_study("many", owner=rosa, dataset=letters, frameworks=[framework])
     return make_run(study, make_endpoint("many", url=server.url, **fields), state=RunState.RUNNING)
+
+
+def everything_is_rated(run: Run) -> None:
+    run.refresh_from_db()
+    assert run.state == RunState.DONE
+    assert Rating.objects.filter(rater=run.model_rater.rater).count() == run.calls.count()
 
 
 def everything_is_there_once(run: Run) -> None:
@@ -413,15 +424,168 @@ def test_whatever_goes_wrong_each_rating_is_there_once(rosa, framework, fixed_lo
     assert stats["requests"] == Exchange.objects.count()
 
 
-@pytest.mark.django_db
-def test_a_request_that_never_ends_is_given_up(grief, provider, monkeypatch):
+# --- Requests that go on beyond their time --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def endless(provider, monkeypatch):
+    """Every request goes on until the event, beyond the time of its call."""
+    end = Event()
+    monkeypatch.setattr(working, "_overdue_after", lambda endpoint_pk: 0.2)
+    provider.by = lambda sent: SCORE_3 if end.wait(60) else ""
+    yield end
+    end.set()
+    slots_are_given_back()
+
+
+def slots_are_given_back() -> None:
+    for thread in threading.enumerate():
+        if thread.name == "llm_keep":
+            thread.join(30)
+            assert not thread.is_alive()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_request_that_never_ends_is_given_up_and_has_its_slot_until_it_is_over(grief, endless, provider):
     run = make_run(grief, make_endpoint(max_concurrent=1), state=RunState.RUNNING)
     run.calls.exclude(position=0).delete()
-    monkeypatch.setattr(working, "_overdue_after", lambda endpoint_pk: 0.2)
-    end = Event()
-    provider.by = lambda sent: SCORE_3 if end.wait(20) else ""
     work(run.endpoint_id, seconds=0.1)
-    end.set()
     call = run.calls.get()
     assert (call.state, call.attempts) == (CallState.PENDING, 1)
     assert "no answer within" in call.problem
+    run.calls.update(not_before=None)
+    assert work(run.endpoint_id) is False
+    assert sweep() == []
+    assert len(provider.sent) == 1
+    endless.set()
+    slots_are_given_back()
+    assert not SlotLease.objects.exists()
+    Run.objects.update(alive_at=None)
+    assert sweep() == [run.endpoint_id]
+    work(run.endpoint_id)
+    everything_is_rated(run)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_other_slots_are_used_meanwhile(grief, endless, provider):
+    run = make_run(grief, make_endpoint(max_concurrent=2), state=RunState.RUNNING)
+    numbers = count()
+    provider.complete = lambda *sent: completion(provider.by(sent) if next(numbers) == 0 else SCORE_3)
+    while work(run.endpoint_id, seconds=5):
+        pass
+    everything_is_rated(run)
+    assert next(numbers) == 7
+    assert list(SlotLease.objects.values_list("slots", flat=True)) == [1]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_answer_of_which_a_piece_comes_now_and_then_has_a_time_of_its_own(grief, monkeypatch):
+    """The provider's limit is by piece: with two seconds it would never be over."""
+    monkeypatch.setattr(working, "GRACE_SECONDS", 0.5)
+    with dripping_server() as url:
+        run = make_run(grief, make_endpoint(url=url, max_concurrent=1, timeout_seconds=2), state=RunState.RUNNING)
+        run.calls.exclude(position=0).delete()
+        work(run.endpoint_id, seconds=0.1)
+        assert run.calls.get().state == CallState.PENDING
+        assert Exchange.objects.get().latency_ms == 2500
+    slots_are_given_back()
+
+
+@contextmanager
+def dripping_server() -> Iterator[str]:
+    """Sends an empty line again and again, until the end of the block."""
+    end = Event()
+
+    class Drip(BaseHTTPRequestHandler):
+        def do_POST(self):
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(200)
+            self.end_headers()
+            while not end.wait(0.1):
+                self.wfile.write(b"\n")
+                self.wfile.flush()
+
+        def log_message(self, *arguments):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Drip)
+    serving = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+    serving.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/v1"
+    finally:
+        end.set()
+        server.shutdown()
+        serving.join()
+        server.server_close()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_request_that_never_ends_keeps_no_process_from_ending(grief, endless, provider):
+    run = make_run(grief, make_endpoint(max_concurrent=1), state=RunState.RUNNING)
+    threads = set(threading.enumerate())
+    work(run.endpoint_id, seconds=0.1)
+    assert all(thread.daemon for thread in set(threading.enumerate()) - threads)
+
+
+# --- Limits ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.django_db
+def test_a_worker_that_a_limit_holds_back_comes_again_later(grief, provider):
+    run = make_run(grief, make_endpoint(requests_per_minute=2), state=RunState.RUNNING)
+    assert work(run.endpoint_id) is False
+    assert len(provider.sent) == 2
+    Run.objects.update(alive_at=None)
+    assert sweep() == [run.endpoint_id]
+    assert work(run.endpoint_id) is False
+    Exchange.objects.update(sent_at=timezone.now() - timedelta(seconds=61))
+    assert work(run.endpoint_id) is False
+    assert len(provider.sent) == 4
+
+
+@pytest.mark.django_db
+def test_a_minute_never_has_more_requests_than_the_limit_of_those_claimed_ahead(rosa, framework, provider, monkeypatch):
+    """With a minute of two seconds: of ten claimed at once two leave nearly a window later."""
+    window = 2.0
+    monkeypatch.setattr(limits, "WINDOW", timedelta(seconds=window))
+    monkeypatch.setattr(limits, "LOOK_AGAIN", timedelta(seconds=0.05))
+    times = []
+
+    def slow(sent):
+        times.append(time.monotonic())
+        time.sleep(0.9 * window if len(times) <= 8 else 0.01)
+        return SCORE_3
+
+    provider.complete = lambda *sent: completion(slow(sent))
+    letters = make_dataset("many", conversations=20, owner=rosa)
+    study = make_study("many", owner=rosa, dataset=letters, frameworks=[framework])
+    run = make_run(study, make_endpoint(max_concurrent=8, requests_per_minute=10), state=RunState.RUNNING)
+    work(run.endpoint_id, seconds=2.5 * window)
+    assert len(times) > 10
+    assert max(sum(first <= other < first + window for other in times) for first in times) <= 10
+
+
+@pytest.mark.django_db
+def test_what_a_worker_claimed_ahead_waits_when_another_is_told_to_wait(grief, provider, monkeypatch):
+    run = make_run(grief, make_endpoint(max_concurrent=1), state=RunState.RUNNING)
+    is_sent, has_looked = Event(), Event()
+
+    def reply(sent):
+        is_sent.set()
+        assert has_looked.wait(10)
+        return SCORE_3
+
+    def look(endpoint_pk, run_ids):
+        assert is_sent.wait(10)
+        Endpoint.objects.update(held_until=timezone.now() + timedelta(minutes=1))
+        found = may_go_on(endpoint_pk, run_ids)
+        has_looked.set()
+        return found
+
+    provider.by = reply
+    monkeypatch.setattr(working, "CHECK_SECONDS", 0.0)
+    monkeypatch.setattr(working, "may_go_on", look)
+    assert work(run.endpoint_id) is False
+    assert len(provider.sent) == Exchange.objects.count() == 1
+    assert sorted(run.calls.values_list("state", "attempts")) == [("done", 1)] + [("pending", 0)] * 5
