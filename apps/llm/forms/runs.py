@@ -187,8 +187,9 @@ class RunForm(forms.Form):
     def _untick(self, cleaned: dict[str, Any]) -> None:
         """The tick was for another place, or the same one at another price: the page asks for it anew."""
         cleaned["confirm"] = False
-        self.data = self.data.copy()
-        self.data.pop("confirm")
+        data = cast(QueryDict, self.data).copy()
+        data.pop("confirm", None)
+        self.data = data
 
     def _check_frameworks(self, cleaned: Mapping[str, Any]) -> None:
         version, chosen = self.versions.get(cleaned.get("version", "")), cleaned.get("frameworks", [])
@@ -262,8 +263,8 @@ def _seen_parts(cleaned: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _in_order(study: Study) -> list[PromptVersion]:
-    """The newest version of all first, then by prompt."""
-    rows = list(versions_of(study).order_by("prompt__name", "-number"))
+    """The newest version of all first, then by prompt. Without their texts, which may be long, and are many."""
+    rows = list(versions_of(study).defer("system", "user").order_by("prompt__name", "-number"))
     newest = max(rows, key=lambda version: (version.created_at, version.pk), default=None)
     return sorted(rows, key=lambda version: version is not newest)
 
