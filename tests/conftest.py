@@ -33,11 +33,19 @@ USES_DATABASE = {"db", "transactional_db", "django_db_setup", "live_server"}
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What asks no database is the same on every one: the suite on PostgreSQL leaves it out, as all that is marked."""
+    """The suite on PostgreSQL leaves out what is marked `once`: what asks no database, and of the tests of pages all
+    but the first of each test's values, since with others a page asks the same."""
+    seen = set()
     for item in items:
         asks = item.get_closest_marker("django_db") or USES_DATABASE.intersection(getattr(item, "fixturenames", ()))
-        if not asks:
+        test = (item.path, getattr(item, "originalname", item.name))
+        if not asks or (is_of_pages(item.path) and test in seen):
             item.add_marker(pytest.mark.once)
+        seen.add(test)
+
+
+def is_of_pages(path: Path) -> bool:
+    return path.stem.endswith(("_pages", "_views")) or path.parent.name == "dashboard"
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
