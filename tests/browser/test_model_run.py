@@ -136,6 +136,7 @@ def test_cancelling_says_what_is_lost_and_works_by_the_keyboard(open_page, rosa,
     page.keyboard.press("Enter")
     expect(page.get_by_text("A cancelled run cannot be resumed.")).to_be_visible()
     page.keyboard.press("Tab")
+    page.keyboard.type(f"run {run.pk}")
     page.keyboard.press("Enter")
     expect(page.get_by_text("The run is cancelled.")).to_be_visible()
     expect(page.get_by_text("Cancel this run")).to_have_count(0)

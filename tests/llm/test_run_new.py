@@ -421,3 +421,12 @@ def test_queries_do_not_grow(owner, grief, rosa, endpoint, version):
     for number, conversation in enumerate(make_dataset("more", conversations=20, owner=rosa).conversations.all()):
         Item.objects.create(block=block, conversation=conversation, position=10 + number)
     assert (asked("get"), asked("post", data)) == few
+
+
+def test_the_page_does_not_read_the_texts_of_every_version(owner, endpoint, version, django_assert_max_num_queries):
+    with django_assert_max_num_queries(60) as read:
+        assert owner.get(NEW).status_code == 200
+    [query] = [one["sql"] for one in read.captured_queries if 'FROM "llm_promptversion"' in one["sql"]]
+    assert '"llm_promptversion"."number"' in query
+    assert '"llm_promptversion"."user"' not in query
+    assert '"llm_promptversion"."system"' not in query

@@ -241,7 +241,7 @@ def test_the_queries_do_not_grow(run, sign_in, rosa, grief, django_assert_max_nu
 def test_every_act_arrives_is_remembered_and_triggers_the_endpoint(run, sign_in, rosa, triggered):
     client = sign_in(rosa)
     for act, state in (("start", "running"), ("pause", "paused"), ("resume", "running"), ("cancel", "cancelled")):
-        assert client.post(act_of(run, act)).url == page_of(run)
+        assert client.post(act_of(run, act), {"confirm": f"Run {run.pk}"}).url == page_of(run)
         assert Run.objects.get().state == state
     assert triggered == [run.endpoint_id] * 4
     acts = AuditEntry.objects.filter(action__startswith="run.").order_by("pk")
@@ -249,6 +249,34 @@ def test_every_act_arrives_is_remembered_and_triggers_the_endpoint(run, sign_in,
     page = client.get(page_of(run)).text
     assert "Rosa," in page
     assert "cannot be resumed" not in page
+
+
+@pytest.mark.parametrize("typed", [None, "", "Run", "run 999999", "cancel"])
+def test_a_run_is_cancelled_only_by_typing_which_it_is(run, sign_in, rosa, triggered, typed):
+    answer = sign_in(rosa).post(act_of(run, "cancel"), {} if typed is None else {"confirm": typed})
+    assert answer.status_code == 422
+    assert f"Type Run {run.pk} to confirm." in answer.text
+    assert ("This is not the run" if typed else "This field is required.") in answer.text
+    assert "<details open>" in answer.text
+    assert (Run.objects.get().state, triggered) == ("ready", [])
+
+
+def test_how_the_run_is_written_does_not_matter(run, sign_in, rosa, triggered):
+    assert sign_in(rosa).post(act_of(run, "cancel"), {"confirm": f"  run   {run.pk}"}).status_code == 302
+    assert Run.objects.get().state == "cancelled"
+    page = sign_in(rosa).post(act_of(run, "cancel"), follow=True).text
+    assert "This run is over, so it cannot be cancelled." in page
+
+
+def test_how_it_stands_comes_before_what_can_be_done(run, sign_in, rosa):
+    change(run, state=RunState.PAUSED, pause=Pause.FAILING)
+    client = sign_in(rosa)
+    text = client.get(page_of(run)).text
+    places = [text.index(part) for part in ("Nothing is sent until it is resumed.", 'id="run-controls"', 'id="run"')]
+    assert places == sorted(places)
+    part = client.get(page_of(run), headers={"HX-Request": "true"}).text
+    assert part.index('hx-swap-oob="innerHTML:#run-standing"') < part.index("Nothing is sent until it is resumed.")
+    assert part.count("Nothing is sent until it is resumed.") == 1
 
 
 def test_what_failed_is_asked_again(run, sign_in, rosa, triggered):
@@ -385,7 +413,7 @@ def test_who_paused_it_and_who_sealed(run, sign_in, rosa, grief, triggered):
     assert "Rosa paused it on " in text
     assert "Somebody paused it." not in text
     assert "Sealed by" not in text
-    client.post(reverse("llm:seal", args=["grief"]), {"to": "unsealed"})
+    client.post(reverse("llm:seal", args=["grief"]), {"to": "unsealed", "confirm": "grief"})
     assert "Unsealed by Rosa" in client.get(page_of(run)).text
     client.post(reverse("llm:seal", args=["grief"]), {"to": "sealed"})
     assert "Sealed by Rosa" in client.get(reverse("llm:home", args=["grief"])).text

@@ -16,6 +16,7 @@ from tests.test_blindness_walk import NOW, readings
 from tests.walking import Walker, add_person, furnish, objects_of
 
 MARKER = "SEALEDWORDS"
+OPEN = {"to": "unsealed", "confirm": "grief"}
 
 
 def address(slug: str = "grief") -> str:
@@ -30,7 +31,7 @@ def is_sealed() -> bool:
 
 
 def test_owners_and_admins_break_it_and_set_it_again(grief, sign_in, rosa, ada):
-    answer = sign_in(rosa).post(address(), {"to": "unsealed"}, follow=True)
+    answer = sign_in(rosa).post(address(), OPEN, follow=True)
     assert answer.redirect_chain == [(reverse("llm:home", args=["grief"]), 302)]
     assert "They are unsealed." in answer.text
     assert not is_sealed()
@@ -47,10 +48,10 @@ def test_owners_and_admins_break_it_and_set_it_again(grief, sign_in, rosa, ada):
 def test_nobody_else_does(grief, sign_in, emil, otto, client):
     ruth = make_user("ruth@example.org", "researcher")
     grief.memberships.create(user=ruth, role=MemberRole.RESEARCHER)
-    assert sign_in(ruth).post(address(), {"to": "unsealed"}).status_code == 403
+    assert sign_in(ruth).post(address(), OPEN).status_code == 403
     for person in (emil, otto):
-        assert sign_in(person).post(address(), {"to": "unsealed"}).status_code == 404
-    assert client.post(address(), {"to": "unsealed"}).url.startswith("/accounts/sign-in/")
+        assert sign_in(person).post(address(), OPEN).status_code == 404
+    assert client.post(address(), OPEN).url.startswith("/accounts/sign-in/")
     assert is_sealed()
 
 
@@ -64,11 +65,29 @@ def test_it_takes_a_post_with_one_of_two_words(grief, sign_in, rosa):
     assert not AuditEntry.objects.filter(action__startswith="model_scores").exists()
 
 
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [({}, "Short name: This field is required."), ({"confirm": "Grief"}, "This is not the short name")],
+)
+def test_breaking_it_asks_for_the_name_and_setting_it_does_not(grief, sign_in, rosa, typed, said):
+    run = make_run(grief)
+    client = sign_in(rosa)
+    answer = client.post(address(), {"to": "unsealed", "run": run.pk, **typed}, follow=True)
+    assert answer.redirect_chain == [(reverse("llm:run", args=["grief", run.pk]), 302)]
+    assert said in answer.text
+    assert "Type grief to confirm." in answer.text
+    assert is_sealed()
+    client.post(address(), OPEN)
+    assert not is_sealed()
+    client.post(address(), {"to": "sealed"})
+    assert is_sealed()
+
+
 def test_it_leads_back_to_the_run_of_the_study_and_nowhere_else(grief, strangers, sign_in, rosa):
     own = make_run(grief)
     foreign = make_run(strangers, own.endpoint, name="foreign")
     client = sign_in(rosa)
-    assert client.post(address(), {"to": "unsealed", "run": own.pk}).url == reverse("llm:run", args=["grief", own.pk])
+    assert client.post(address(), OPEN | {"run": own.pk}).url == reverse("llm:run", args=["grief", own.pk])
     for run in ("", "x", "²", "9" * 30, str(foreign.pk)):
         assert client.post(address(), {"to": "sealed", "run": run}).url == reverse("llm:home", args=["grief"])
 

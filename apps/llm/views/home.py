@@ -10,6 +10,7 @@ from django.views.decorators.http import require_safe
 from apps.accounts.access import PersonRequest
 from apps.common.htmx import render_page_or_partial
 from apps.common.services.heartbeats import is_worker_alive
+from apps.llm.forms.seal import seal_form_of
 from apps.llm.models import Baseline, Endpoint, RunState
 from apps.llm.services.endpoint_lists import listed_endpoints, shown_endpoints
 from apps.llm.services.prompt_listing import prompt_rows, prompts_of
@@ -57,6 +58,7 @@ def _parts(study: Study, prompt_page: str | None) -> dict[str, Any]:
         "prompts": prompt_rows(prompt_pages),
         "prompt_pages": prompt_pages,
         "last_seal": last_seal(study),
+        "seal_form": seal_form_of(study),
         "baselines": Baseline.objects.filter(study=study).select_related("rater", "job").order_by("rule"),
         "endpoints": endpoints,
         "n_more_endpoints": in_use - len(endpoints),

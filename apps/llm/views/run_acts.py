@@ -14,6 +14,7 @@ from django.views.decorators.http import require_POST
 
 from apps.accounts.access import PersonRequest
 from apps.llm.forms.budget import BudgetForm
+from apps.llm.forms.cancelling import TypedRunForm
 from apps.llm.forms.leave import LeaveForm
 from apps.llm.models import Run, RunState
 from apps.llm.services.controls import (
@@ -55,7 +56,14 @@ def run_resume(request: PersonRequest, slug: str, pk: int) -> HttpResponse:
 @require_POST
 @login_required
 def run_cancel(request: PersonRequest, slug: str, pk: int) -> HttpResponse:
-    return _act(request, slug, pk, cancel_run, gettext_lazy("The run is cancelled."))
+    """Which run it is has to be typed: what is not that is answered with the run's page and what is wrong."""
+    study = managed_study(request.user, slug)
+    found = run_of(study, pk)
+    form = TypedRunForm(request.POST, run=found)
+    if found.is_open and not form.is_valid():
+        context = run_context(request, study, found, cancel_form=form)
+        return render(request, "llm/run.html", context, status=422)
+    return _done(request, study, found, cancel_run, gettext_lazy("The run is cancelled."))
 
 
 @require_POST
@@ -72,7 +80,7 @@ def run_budget(request: PersonRequest, slug: str, pk: int) -> HttpResponse:
     found = run_of(study, pk)
     form = BudgetForm(request.POST, endpoint=found.endpoint)
     if not form.is_valid():
-        context = run_context(request, study, found, form)
+        context = run_context(request, study, found, budget_form=form)
         return render(request, "llm/run.html", context, status=422)
     done = (
         gettext_lazy("The budget is changed. Resume the run to let it go on.")

@@ -14,7 +14,9 @@ from apps.accounts.access import PersonRequest
 from apps.common.htmx import render_page_or_partial
 from apps.common.models import AuditEntry
 from apps.llm.forms.budget import BudgetForm
+from apps.llm.forms.cancelling import TypedRunForm
 from apps.llm.forms.leave import LeaveForm
+from apps.llm.forms.seal import seal_form_of
 from apps.llm.models import CallState, Pause, Run, RunState
 from apps.llm.run_words import ERRORS, PAUSES
 from apps.llm.services.consent import needs_consent
@@ -72,7 +74,12 @@ def run(request: PersonRequest, slug: str, pk: int) -> HttpResponse:
 
 
 def run_context(
-    request: PersonRequest, study: Study, found: Run, budget_form: BudgetForm | None = None
+    request: PersonRequest,
+    study: Study,
+    found: Run,
+    *,
+    budget_form: BudgetForm | None = None,
+    cancel_form: TypedRunForm | None = None,
 ) -> dict[str, Any]:
     """What `llm/run.html` takes. A constant number of queries."""
     progress = progress_of(found)
@@ -94,6 +101,8 @@ def run_context(
         "pause": PAUSES.get(found.pause) if found.state == RunState.PAUSED else None,
         "paused_by": _last_act(found, "pause") if found.pause == Pause.HAND else None,
         "budget_form": budget_form or BudgetForm(endpoint=found.endpoint, initial={"budget": found.budget}),
+        "cancel_form": cancel_form or TypedRunForm(run=found),
+        "seal_form": seal_form_of(study),
         "outcome": outcome_of(found) if is_over and progress.n_done < progress.n_calls else None,
         "reversed_runs": reversed_runs_of(found)[:REVERSED_SHOWN],
         "has_examples": found.model_rater.version.examples.exists(),
