@@ -1,5 +1,6 @@
 """A run is cancelled for good by typing which one it is."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django import forms
@@ -17,8 +18,8 @@ class TypedRunForm(forms.Form):
         label=_("Run"), widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"})
     )
 
-    def __init__(self, *args: Any, run: Run, **kwargs: Any) -> None:
-        super().__init__(*args, auto_id="cancel_%s", **kwargs)
+    def __init__(self, data: Mapping[str, Any] | None = None, *, run: Run) -> None:
+        super().__init__(data, auto_id="cancel_%s")
         self.name = __("Run %(number)s") % {"number": run.pk}
         self.fields["confirm"].help_text = __("Type %(name)s to confirm.") % {"name": self.name}
 

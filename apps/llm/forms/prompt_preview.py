@@ -72,7 +72,7 @@ class PreviewForm(forms.Form):
         if len(rows) <= MOST_ITEMS:
             del self.fields["find"]
         else:
-            field.help_text = __("The first %(n)d conversations of the study.") % {"n": MOST_ITEMS}
+            field.help_text = __("The first %(n)d of the study.") % {"n": MOST_ITEMS}
             if wanted := self._wanted():
                 rows = _listed(items.filter(_says(wanted)))
                 self.found = [pk for pk, *_rest in rows]
