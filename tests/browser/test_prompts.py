@@ -66,3 +66,25 @@ def test_faults_are_shown_beside_the_texts_on_a_phone(open_page, rosa, rated, wa
     assert_accessible(page)
     assert not scrolls_sideways(page)
     assert not PromptVersion.objects.exists()
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+def test_a_conversation_that_is_not_offered_is_found_and_enter_saves_nothing(
+    open_page, rosa, rated, scripts, monkeypatch
+):
+    monkeypatch.setattr("apps.llm.forms.prompt_preview.MOST_ITEMS", 2)
+    page = open_page(rosa, java_script_enabled=scripts)
+    page.goto(f"/studies/{rated.slug}/llm/prompts/new/?use=scale")
+    conversation = page.get_by_label("Conversation", exact=True)
+    expect(conversation.get_by_role("option")).to_have_count(2)
+    page.get_by_label("Find").fill("RS-003")
+    page.get_by_label("Find").press("Enter")
+    if not scripts:
+        page.get_by_role("button", name="Preview").click()
+    expect(page.locator("#preview")).to_contain_text("I lost letter 3.")
+    expect(conversation).to_contain_text("letters-003")
+    expect(conversation.get_by_role("option")).to_have_count(1)
+    if scripts:
+        expect(page.get_by_label("Find")).to_have_value("RS-003")
+        assert_accessible(page)
+    assert not PromptVersion.objects.exists()

@@ -53,7 +53,9 @@ class PreviewForm(forms.Form):
         """is_inside: its fields stand in the form of a prompt, which the Enter key would save."""
         super().__init__(data)
         if is_inside:
-            self.fields["find"].widget = forms.Textarea(attrs={"rows": 1, "spellcheck": "false"})
+            # Without JavaScript it takes another line, at least.
+            attributes = {"rows": 1, "spellcheck": "false", "data-enter-presses": "preview-button"}
+            self.fields["find"].widget = forms.Textarea(attrs=attributes)
         self._offer_items(items_with_text(study))
         endpoint_field = self.fields["endpoint"]
         endpoint_field.queryset = Endpoint.objects.in_use()  # type: ignore[attr-defined]
