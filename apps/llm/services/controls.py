@@ -29,18 +29,23 @@ class RunError(ValueError):
     """The run cannot do that now; the message says why in a sentence."""
 
 
-@transaction.atomic
 def start_run(*, run: Run, by: User | None, confirms: bool = False) -> Run:
     """Let a run that is ready ask. The caller triggers its endpoint. Raises RunError.
 
-    confirms: whoever starts it says that the study's text may be sent to the endpoint.
+    confirms: whoever starts it says that the study's text may be sent to the endpoint. That stays said where only the
+    endpoint's key is missing.
     """
-    _confirm(run, by, confirms=confirms)
-    ask_now(run.endpoint_id)
-    run = _locked(run, [RunState.READY], _("Only a run that is ready can be started."))
-    _check_may_ask(run)
-    run.started_at = timezone.now()
-    return _moved(run, RunState.RUNNING, "start", by)
+    with transaction.atomic():
+        _confirm(run, by, confirms=confirms)
+        problem = _key_problem(run, by)
+        if not problem:
+            ask_now(run.endpoint_id)
+        run = _locked(run, [RunState.READY], _("Only a run that is ready can be started."))
+        _check_may_ask(run)
+        if not problem:
+            run.started_at = timezone.now()
+            run = _moved(run, RunState.RUNNING, "start", by)
+    return _unless(problem, run)
 
 
 @transaction.atomic
@@ -50,24 +55,27 @@ def pause_run(*, run: Run, by: User | None) -> Run:
     return _moved(run, RunState.PAUSED, "pause", by, pause=Pause.HAND)
 
 
-@transaction.atomic
 def resume_run(*, run: Run, by: User | None, confirms: bool = False) -> Run:
     """Let a paused run go on. The caller triggers its endpoint. confirms: as for `start_run`. Raises RunError.
 
     Waiting calls have all their attempts again. Not after one request after another failed: what always fails would
     then never come to an end. Nothing waits for its time any more.
     """
-    _confirm(run, by, confirms=confirms)
-    ask_now(run.endpoint_id)
-    run = _locked(run, [RunState.PAUSED], _("Only a run that is paused can be resumed."))
-    _check_may_ask(run)
-    waiting = Call.objects.filter(run=run, state=CallState.PENDING)
-    attempts = F("attempts") if run.pause == Pause.FAILING else 0
-    waiting.update(attempts=attempts, not_before=None, updated_at=timezone.now())
-    run = _moved(run, RunState.RUNNING, "resume", by)
-    finish_runs([run.pk])
-    run.refresh_from_db()
-    return run
+    with transaction.atomic():
+        _confirm(run, by, confirms=confirms)
+        problem = _key_problem(run, by)
+        if not problem:
+            ask_now(run.endpoint_id)
+        run = _locked(run, [RunState.PAUSED], _("Only a run that is paused can be resumed."))
+        _check_may_ask(run)
+        if not problem:
+            attempts = F("attempts") if run.pause == Pause.FAILING else 0
+            waiting = Call.objects.filter(run=run, state=CallState.PENDING)
+            waiting.update(attempts=attempts, not_before=None, updated_at=timezone.now())
+            run = _moved(run, RunState.RUNNING, "resume", by)
+            finish_runs([run.pk])
+            run.refresh_from_db()
+    return _unless(problem, run)
 
 
 @transaction.atomic
@@ -101,6 +109,7 @@ def retry_failed(*, run: Run, by: User | None) -> Run:
     )
     if run.state != RunState.PAUSED:
         _check_may_ask(run)
+        _unless(_key_problem(run, by), run)
     failed = Call.objects.filter(run=run, state__in=(CallState.FAILED, CallState.INVALID))
     n_failed = failed.update(
         state=CallState.PENDING,
@@ -151,7 +160,9 @@ def _locked(run: Run, allowed: Sequence[RunState], sentence: str) -> Run:
 
 
 def _confirm(run: Run, by: User | None, *, confirms: bool) -> None:
-    """Before any run is locked: the study and the endpoint come first. What is refused after it undoes it."""
+    """Before any run is locked: the study and the endpoint come first. What is refused after it undoes it, less a key
+    that is missing: an admin sets that, and who manages the study has said what they had to.
+    """
     if not confirms or not needs_consent(study=run.study, endpoint=run.endpoint):
         return
     try:
@@ -167,13 +178,28 @@ def _check_may_ask(run: Run) -> None:
         raise RunError(_("The endpoint %(name)s is retired: bring it back first.") % {"name": run.endpoint.name})
     if problem := leave_problem(study=run.study, endpoint=run.endpoint):
         raise RunError(problem)
-    if not key_is_set(run.endpoint):
-        raise RunError(
-            _("The environment variable %(name)s, which holds the endpoint's key, is not set.")
-            % {"name": run.endpoint.key_variable}
-        )
     if problem := setup_problem(run):
         raise RunError(problem)
+
+
+def _key_problem(run: Run, by: User | None) -> str:
+    """That this process lacks the endpoint's key; "" where it has it. Which variable holds it is for admins, and for
+    whoever is at the server's command line.
+    """
+    if key_is_set(run.endpoint):
+        return ""
+    if by is not None and not by.is_admin:
+        return _("The endpoint's key is not set: please tell whoever runs this site.")
+    return _("The environment variable %(name)s, which holds the endpoint's key, is not set.") % {
+        "name": run.endpoint.key_variable
+    }
+
+
+def _unless(problem: str, run: Run) -> Run:
+    """The run. Raises RunError where there is a problem: what was written before stays."""
+    if problem:
+        raise RunError(problem)
+    return run
 
 
 def _moved(run: Run, state: RunState, verb: str, by: User | None, *, pause: Pause | None = None, **details: int) -> Run:
