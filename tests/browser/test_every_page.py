@@ -30,7 +30,7 @@ from apps.llm.services.baselines import compute_baseline, request_baseline
 from apps.llm.services.bias import check_bias, request_checks
 from apps.reports.plans import ReportPlan
 from apps.reports.services.requesting import request_report
-from apps.studies.models import Assignment, AssignmentState, MemberRole, Rater, RaterKind
+from apps.studies.models import Assignment, AssignmentState, ExclusionReason, MemberRole, Rater, RaterKind
 from apps.studies.services.design import add_block, create_study
 from apps.studies.services.exclusions import exclude
 from apps.studies.services.invitations import create_invitations, revoke_invitation
@@ -163,7 +163,12 @@ def pages_of_taking_part(study) -> dict[str, str]:
     owner = study.memberships.filter(role=MemberRole.OWNER).get().user
     [new, _revoked] = create_invitations(study=study, role=MemberRole.RESEARCHER, number=2, days=14, by=owner)
     revoke_invitation(invitation=_revoked.invitation, by=owner)
+    item = study.blocks.get().items.first()
+    model = Rater.objects.create(study=study, name="asked-model v2 x5", kind=RaterKind.LLM)
+    exclude(rater=model, item=item, reason=ExclusionReason.LEAKAGE, explanation="warm v2 shows it", by=owner)
+    exclude(rater=study.raters.get(name="expert2"), explanation="Handed in every item within a minute.", by=None)
     return {
+        "studies:exclusions, with some": reverse("studies:exclusions", args=[study.slug]),
         "dashboard:my-data": reverse("dashboard:my-data"),
         "dashboard:my-data-history": reverse("dashboard:my-data-history"),
         "studies:people": reverse("studies:people", args=[study.slug]),
@@ -330,11 +335,13 @@ def pages_of_reports(owner, study) -> dict[str, str]:
 
 
 def rate_a_little(study, shift: int = 0) -> None:
+    """By everybody whom Accord does not compute itself."""
+    raters = study.raters.exclude(pk__in=study.raters.computed_here()).order_by("pk")
     record_ratings(
         entries=[
             RatingEntry(item.pk, rater.pk, scale.pk, (place + number * (place % 2) + shift) % 5 + 1)
             for place, item in enumerate(study.blocks.get().items.order_by("position"))
-            for number, rater in enumerate(study.raters.order_by("pk"))
+            for number, rater in enumerate(raters)
             for scale in study.blocks.get().frameworks.get().dimensions.all()
         ],
         origin=Origin.IMPORT,
