@@ -44,7 +44,9 @@ def rate(
         for item, value in zip(items, given, strict=True)
         if value is not None
     ]
-    record_ratings(entries=entries, origin=Origin.IMPORT)
+    # No file may speak for a rater that Accord computes.
+    is_computed = study.raters.computed_here().filter(name__in=values).exists()
+    record_ratings(entries=entries, origin=Origin.MODEL if is_computed else Origin.IMPORT)
 
 
 def add(study: Study, name: str, kind: str = RaterKind.LLM, *, is_aggregate: bool = False) -> Rater:
