@@ -58,7 +58,7 @@ class Command(BaseCommand):
         lines = [
             f"A fake model answers at {server.url}",
             "To use it, make an endpoint as an admin (Endpoints, New endpoint):",
-            "  Provider: OpenAI, or any server that speaks its protocol",
+            "  Protocol: OpenAI, or any server that speaks its protocol",
             f"  Base URL: {server.url}",
             f"  Model: {MODEL}",
             f"  {key}",
