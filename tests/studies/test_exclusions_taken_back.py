@@ -68,6 +68,25 @@ def test_who_manages_the_study_takes_one_back_and_the_ratings_count_again(exclus
     assert AuditEntry.objects.get(action="exclusion.revert").actor == person
 
 
+NOTHING_COUNTS = "is taken back. No rating counts again by that, so no figure changes."
+
+
+def test_ratings_count_again_only_where_there_are_any(as_example, exclusion, grief, sign_in, rosa):
+    client = sign_in(rosa)
+    told = client.post(act_of(as_example), follow=True).text
+    assert f"The exclusion of model1 {NOTHING_COUNTS}" in told
+    assert "the ratings count again" not in told
+    dimension = grief.blocks.get().frameworks.get().dimensions.first()
+    first, second = Item.objects.filter(block__study=grief)[:2]
+    record_ratings(entries=[RatingEntry(first.pk, exclusion.rater_id, dimension.pk, 4)], origin=Origin.IMPORT)
+    of_first = exclude(rater=exclusion.rater, item=first, by=rosa)
+    of_second = exclude(rater=exclusion.rater, item=second, by=rosa)
+    # What was rated is left out by itself as well.
+    assert NOTHING_COUNTS in client.post(act_of(exclusion), follow=True).text
+    assert NOTHING_COUNTS in client.post(act_of(of_second), follow=True).text
+    assert "the ratings count again" in client.post(act_of(of_first), follow=True).text
+
+
 def test_a_second_time_is_said_and_changes_nothing(exclusion, grief, sign_in, rosa, ada):
     sign_in(rosa).post(act_of(exclusion))
     exclusion.refresh_from_db()

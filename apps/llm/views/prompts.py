@@ -16,6 +16,7 @@ from apps.llm.forms.prompt_preview import PreviewForm
 from apps.llm.forms.prompts import TypedVersionForm
 from apps.llm.models import PromptVersion
 from apps.llm.services.example_choice import dimensions_of
+from apps.llm.services.example_exclusions import example_exclusions
 from apps.llm.services.prompt_listing import compared, n_left_out, raters_of, siblings_of, study_examples
 from apps.llm.services.prompt_preview import Draft
 from apps.llm.services.prompting import PromptingError, create_version, delete_version, versions_of
@@ -72,6 +73,7 @@ def prompt_version(request: PersonRequest, slug: str, pk: int) -> HttpResponse:
         "sees_examples": sees,
         "n_examples": version.examples.count(),
         "n_left_out": n_left_out(version),
+        "exclusions": example_exclusions(version),
         "example_rows": study_examples(version) if sees else [],
         "page_obj": Paginator(siblings_of(version), VERSIONS_ON_A_PAGE).get_page(request.GET.get("page")),
         "preview_form": form,

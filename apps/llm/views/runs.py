@@ -22,6 +22,7 @@ from apps.llm.run_words import ERRORS, PAUSES
 from apps.llm.services.consent import needs_consent
 from apps.llm.services.endpoint_lists import place_of
 from apps.llm.services.endpoints import key_is_set
+from apps.llm.services.example_exclusions import example_exclusions
 from apps.llm.services.outcome import outcome_of
 from apps.llm.services.progress import ErrorGroup, RunProgress, progress_of
 from apps.llm.services.run_items import LeftOut
@@ -106,6 +107,7 @@ def run_context(
         "outcome": outcome_of(found) if is_over and progress.n_done < progress.n_calls else None,
         "reversed_runs": reversed_runs_of(found)[:REVERSED_SHOWN],
         "has_examples": found.model_rater.version.examples.exists(),
+        "exclusions": example_exclusions(found.model_rater),
         "last_seal": last_seal(study),
         "errors": [_shown(error) for error in progress.errors],
         "left_out": [ShownLeftOut(block, name, _reason(reason)) for block, name, reason in found.left_out],

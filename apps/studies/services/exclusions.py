@@ -52,6 +52,16 @@ def revert(*, exclusion: Exclusion, by: User | None) -> Exclusion:
     return exclusion
 
 
+def counts_again(exclusion: Exclusion) -> bool:
+    """Whether a rating counts again by its having been taken back: there may be none, or another leaves it out too."""
+    in_force = Exclusion.objects.in_force().filter(rater=exclusion.rater_id).order_by()
+    if in_force.filter(item=None).exists():
+        return False
+    # The relation is that of annotation.Rating.
+    rated = Item.objects.filter(ratings__rater=exclusion.rater_id).exclude(pk__in=in_force.values("item"))
+    return (rated if exclusion.item_id is None else rated.filter(pk=exclusion.item_id)).exists()
+
+
 def _remember(action: str, exclusion: Exclusion, by: User | None) -> None:
     AuditEntry.objects.create(
         actor=by,

@@ -16,7 +16,7 @@ from apps.studies.access import managed_study
 from apps.studies.models import Exclusion, ExclusionReason, Study, StudyStatus
 from apps.studies.services.blindness import may_see_ratings
 from apps.studies.services.checklist import steps_to_activate
-from apps.studies.services.exclusions import ExclusionError, revert
+from apps.studies.services.exclusions import ExclusionError, counts_again, revert
 from apps.studies.services.status import open_work
 
 STUDIES_ON_A_PAGE = 25
@@ -105,9 +105,13 @@ def exclusion_revert(request: PersonRequest, slug: str, pk: int) -> HttpResponse
     except ExclusionError as problem:
         messages.error(request, str(problem))
     else:
-        said = _(
-            "The exclusion of %(rater)s is taken back: the ratings count again. Figures are out of date until they are "
-            "computed anew."
+        said = (
+            _(
+                "The exclusion of %(rater)s is taken back: the ratings count again. Figures are out of date until they "
+                "are computed anew."
+            )
+            if counts_again(exclusion)
+            else _("The exclusion of %(rater)s is taken back. No rating counts again by that, so no figure changes.")
         )
         messages.success(request, said % {"rater": exclusion.rater.name})
     return redirect("studies:exclusions", slug=slug)
