@@ -100,6 +100,30 @@ def test_without_waiting_it_only_starts(grief):
     assert run.calls.filter(state="pending").count() == 6
 
 
+def test_a_run_that_a_budget_pauses_is_named_with_its_page(grief, server, settings):
+    settings.BASE_URL = "https://accord.example.org"
+    make_endpoint(url=server.url, price_input=Decimal(1000), price_output=Decimal(1000), max_concurrent=1)
+    said = refused("--wait", "--budget=0.01")
+    run = Run.objects.get()
+    page = f"https://accord.example.org/studies/grief/llm/runs/{run.pk}/"
+    assert f"Give the run a larger budget on its page; then resume it. Its page: {page} So far: " in said
+    n_waiting = run.calls.filter(state="pending").count()
+    assert n_waiting > 1
+    named = (
+        f"Run {run.pk} of this rater is paused, and {n_waiting} calls wait in it: give it a larger budget and resume"
+    )
+    again = run_command("--budget=900", "--dry-run")
+    assert f"{named} it on its page, {page}\n" in again
+    assert "There is nothing to ask" in refused("--budget=900", "--wait")
+    # Another rater has nothing to do with it.
+    assert "is paused" not in run_command("--samples=2", "--dry-run")
+    run.calls.filter(state="pending").exclude(pk=run.calls.filter(state="pending").first().pk).update(state="done")
+    Run.objects.update(pause="hand")
+    assert "is paused, and 1 call waits in it: resume it on its page" in run_command("--dry-run")
+    Run.objects.update(state=RunState.RUNNING, pause="")
+    assert "is paused" not in run_command("--dry-run")
+
+
 def test_a_run_that_pauses_ends_with_the_reason(grief, server):
     make_endpoint(url=f"{server.url}/nowhere")
     said = refused("--wait")

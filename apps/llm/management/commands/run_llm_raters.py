@@ -3,15 +3,17 @@
 import math
 import sys
 from argparse import ArgumentParser
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 from functools import partial
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
+from django.urls import reverse
 
-from apps.llm.models import Endpoint, PromptVersion, Run, RunState
+from apps.llm.models import OPEN_CALL_STATES, Endpoint, Pause, PromptVersion, Run, RunState
 from apps.llm.run_following import RunFollower, outcome_of, why_it_stopped
 from apps.llm.services.consent import ConsentError, leave_problem, needs_consent
 from apps.llm.services.controls import RunError, start_run
@@ -77,7 +79,7 @@ class Command(BaseCommand):
         order = self._order(study, options)
         try:
             preview = preview_run(study=study, order=order, by=None)
-            self._tell_plan(preview, order)
+            self._tell_plan(study, preview, order)
             if options["dry_run"]:
                 self._tell_leave(study, order)
                 self.stdout.write("Nothing was sent, and nothing stored (dry run).")
@@ -123,7 +125,7 @@ class Command(BaseCommand):
 
     # --- What is said -----------------------------------------------------------------------------------------------
 
-    def _tell_plan(self, preview: Preview, order: RunOrder) -> None:
+    def _tell_plan(self, study: Study, preview: Preview, order: RunOrder) -> None:
         kind = "new"
         if preview.is_known:
             kind = "asked before, and now about the rest" if preview.plan.n_calls else "asked before"
@@ -134,6 +136,8 @@ class Command(BaseCommand):
             self.stdout.write("There is nothing to ask.")
         for reason, count in preview.plan.left_out_counts.items():
             self.stdout.write(f"Left out, {LeftOut(reason).label}: {count:,}")
+        for line in _paused_lines(study, preview):
+            self.stdout.write(line)
 
     def _tell_estimate(self, plan: RunPlan, order: RunOrder) -> None:
         estimate = plan.estimate
@@ -165,7 +169,9 @@ class Command(BaseCommand):
             sys.exit(INTERRUPTED)
         outcome = outcome_of(run, progress)
         if run.state == RunState.PAUSED:
-            raise CommandError(f"Run {run.pk} is paused. {why_it_stopped(run)} So far: {outcome}.")
+            raise CommandError(
+                f"Run {run.pk} is paused. {why_it_stopped(run)} Its page: {_address_of(run)} So far: {outcome}."
+            )
         if run.state != RunState.DONE:
             raise CommandError(f"Run {run.pk} was cancelled. {outcome}.")
         if progress.n_failed == progress.n_calls:
@@ -287,6 +293,24 @@ def _with_advice(study: Study, order: RunOrder, refusal: Exception) -> str:
     if needs and said == leave_problem(study=study, endpoint=order.endpoint):
         return f"{said} If it may, add --confirm-text-may-leave."
     return said
+
+
+def _paused_lines(study: Study, preview: Preview) -> Iterator[str]:
+    """Runs of this rater that are paused: what waits in them counts as asked, and only they go on with it."""
+    if not preview.is_known:
+        return
+    runs = study.runs.filter(model_rater__rater__name=preview.name, checks=None, state=RunState.PAUSED)
+    for run in runs.select_related("study").order_by("pk"):
+        n_waiting = run.calls.filter(state__in=OPEN_CALL_STATES).count()
+        if not n_waiting:
+            continue
+        helps = "give it a larger budget and resume it" if run.pause == Pause.BUDGET else "resume it"
+        calls = "1 call waits" if n_waiting == 1 else f"{n_waiting:,} calls wait"
+        yield f"Run {run.pk} of this rater is paused, and {calls} in it: {helps} on its page, {_address_of(run)}"
+
+
+def _address_of(run: Run) -> str:
+    return f"{settings.BASE_URL}{reverse('llm:run', args=[run.study.slug, run.pk])}"
 
 
 def _last_problem(run: Run) -> str:
