@@ -22,6 +22,8 @@ class AccountedRun:
 class ModelAccount:
     """All that makes a rater the rater it is. base_url: empty for the provider's own. asks_for: one `scale` or one
     `framework` a call. parameters: those that are sent. content_hash: of the prompt version with all of this.
+    examples: conversations that its prompt shows with the experts' medians, each as its places in the study, which are
+    (block, name).
     """
 
     rater: str
@@ -37,6 +39,7 @@ class ModelAccount:
     cannot_tell: bool
     content_hash: str
     runs: tuple[AccountedRun, ...] = ()
+    examples: tuple[tuple[tuple[str, str], ...], ...] = ()
 
 
 @dataclass(frozen=True)

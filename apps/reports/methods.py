@@ -50,7 +50,7 @@ def methods_of(content: ReportContent) -> Methods:
         data_sentences(content, found, references),
         statistics_sentences(content, references),
         certainty_sentences(content, references),
-        model_sentences(content),
+        model_sentences(content, found),
         _computing(content),
     )
     long = [" ".join(part) for part in parts]

@@ -221,12 +221,14 @@ def origin_in_brief(content: ReportContent, found: Sequence[Coverage]) -> str:
     return "".join(f", {part}" for part in parts)
 
 
+# Of one rater, and of several.
 _SENTENCES = {
-    "imported": "imported",
-    "given": "given in Accord",
-    "asked": "given by models that Accord asked",
-    "mixed": "partly given in Accord and partly imported",
-    "unknown": "of an origin that is not recorded [say where they come from]",
+    "imported": ("imported", "imported"),
+    "given": ("given in Accord", "given in Accord"),
+    "asked": ("given by a model that Accord asked", "given by models that Accord asked"),
+    "computed": ("computed in Accord by a rule, without a model", "computed in Accord by rules, without a model"),
+    "mixed": ("partly given in Accord and partly imported",) * 2,
+    "unknown": ("of an origin that is not recorded [say where they come from]",) * 2,
 }
 
 
@@ -240,7 +242,10 @@ def _way(one: RaterAccount) -> str:
         return "imported"
     if _IMPORT in one.origins:
         return "mixed"
-    return "asked" if set(one.origins) == {_MODEL} else "given"
+    if set(one.origins) != {_MODEL}:
+        return "given"
+    # A baseline rates on the way that models do, and asks none.
+    return "computed" if one.kind == Kind.BASELINE else "asked"
 
 
 def _origins(content: ReportContent, found: Sequence[Coverage]) -> Iterator[str]:
@@ -250,8 +255,9 @@ def _origins(content: ReportContent, found: Sequence[Coverage]) -> Iterator[str]
         ways.setdefault(_way(one), []).append(one)
     if not accounts:
         yield "[Say where the ratings come from.]"
-    for way, words in _SENTENCES.items():
+    for way, (of_one, of_several) in _SENTENCES.items():
         if own := ways.get(way):
+            words = of_one if len(own) == 1 else of_several
             yield f"All ratings were {words}." if len(ways) == 1 else f"The ratings of {_who(own)} were {words}."
     if simulated := [one.name for one in ways.get("simulated", ())]:
         who = listed(simulated) if len(simulated) <= _MOST_NAMES else f"{len(simulated):,} raters"

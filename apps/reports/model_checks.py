@@ -14,6 +14,7 @@ from apps.frameworks.scales import NUMBER
 from apps.llm.bias_figures import FEWEST_ITEMS, LENGTH_STATISTICS, Check, Doubt, Figure
 from apps.llm.model_accounts import CheckedRun, ModelAccount
 from apps.reports.contents import ReportContent
+from apps.reports.coverage import Coverage
 from apps.reports.csv_rows import row_writer
 from apps.reports.html_tables import MOST_ROWS, Cell, Table
 
@@ -246,7 +247,7 @@ def _number(value: float, is_share: bool) -> str:
 # --- The methods --------------------------------------------------------------------------------------------------
 
 
-def model_sentences(content: ReportContent) -> Iterator[str]:
+def model_sentences(content: ReportContent, found: Sequence[Coverage]) -> Iterator[str]:
     """The paragraph on models that Accord asked; nothing where there is none."""
     for one in content.shown_models:
         where = f"at {one.base_url}" if one.base_url else f"at the address of its provider ({one.provider})"
@@ -256,8 +257,28 @@ def model_sentences(content: ReportContent) -> Iterator[str]:
             f"prompt “{one.prompt}”, one {one.asks_for} a call ({_parameters(one)}{times}; content hash "
             f"{one.content_hash[:12]})."
         )
+        if one.examples:
+            yield _examples_sentence(one, found)
     for checked in content.shown_checks:
         yield from _check_sentences(checked)
+
+
+def _examples_sentence(one: ModelAccount, found: Sequence[Coverage]) -> str:
+    """Told from the ratings behind the report: exclusions may be taken back, or passed over on request."""
+    rated = {(block.block, name) for block in found for name in block.by_rater.get(one.rater, ())}
+    shown = len(one.examples)
+    counted = sum(not rated.isdisjoint(places) for places in one.examples)
+    is_one = shown == 1
+    conversations = "1 conversation as an example" if is_one else f"{shown:,} conversations as examples"
+    if not counted:
+        use = f"{'this one is' if is_one else 'these are'} left out of its evaluation"
+    elif is_one:
+        use = "this one takes part in its evaluation all the same"
+    elif counted < shown:
+        use = f"{counted:,} of these {'takes' if counted == 1 else 'take'} part in its evaluation all the same"
+    else:
+        use = "these take part in its evaluation all the same"
+    return f"Its prompt shows {conversations}, with the experts' medians; {use}."
 
 
 def _parameters(one: ModelAccount) -> str:

@@ -68,6 +68,15 @@ def test_perfect_agreement_with_gaps_is_one(client, make):
     assert re.search(r"Scale 1 experts 3 raters, n 8 1\.00 1\.00 to 1\.00 ", texts(page, "groups"))
 
 
+def test_one_rater_is_told_as_one(client, make):
+    study = make(6)
+    rate(study, {"expert1": [1, 2, 3, 4, 5, 1]})
+    rate(study, {"expert1": [1, 2, 3, 4, 5, 1], "expert2": [1, 2, 3, 4, 5, 2]}, dimension="scale_2")
+    compute(study)
+    text = texts(client.get(PAGE), "groups")
+    assert re.findall(r"experts \d+ raters?, n \d+", text) == ["experts 1 rater, n 0", "experts 2 raters, n 6"]
+
+
 def test_where_the_conventions_differ_the_other_value_stands_beside(client, make):
     """CASES 20: 0.6159 on the scale's points, 0.4828 on the observed ones; they stand on two sides of 0.6."""
     study = make(6, high=7)

@@ -280,11 +280,32 @@ def test_ratings_given_in_accord_are_told_from_imported_ones():
     )
     assert "The ratings of 1 expert were given in Accord." in text
     assert "The ratings of 1 expert were partly given in Accord and partly imported." in text
-    assert "The ratings of 1 language model (gpt) were given by models that Accord asked." in text
+    assert "The ratings of 1 language model (gpt) were given by a model that Accord asked." in text
+    assert "baseline" not in text
     assert "ratings of 1 expert and 1 imported aggregate of crowd workers (crowd) were imported." in text
     assert "Their recorded sources: e3, “paper.csv”; crowd, “Somebody (2021)”." in text
     assert "Models are named as in the data" not in text
     assert "[Add how the people who rated were recruited, instructed and paid.]" in text
+
+
+def test_baselines_are_computed_and_not_given_by_models():
+    def content(*raters: RaterAccount) -> ReportContent:
+        kinds = {one.name: Kind(one.kind) for one in raters}
+        table = make_table({name: [1, 2, 3] for name in kinds}, kinds=kinds)
+        return content_of([table], resamples=0, account=Account(raters=raters))
+
+    models = [used(name, "llm", origins=ASKED) for name in ("claude", "gpt")]
+    baselines = [used(name, "baseline", origins=ASKED) for name in ("constant", "lexical")]
+    both = said(content(*models, *baselines))
+    assert "The ratings of 2 language models (claude, gpt) were given by models that Accord asked." in both
+    assert "The ratings of 2 baselines (constant, lexical) were computed in Accord by rules, without a model." in both
+    one = said(content(models[0], baselines[0]))
+    assert "The ratings of 1 baseline (constant) were computed in Accord by a rule, without a model." in one
+    only = said(content(*baselines))
+    assert "All ratings were computed in Accord by rules, without a model." in only
+    assert "that Accord asked" not in only
+    imported = said(content(used("constant", "baseline", origins=IMPORTED)))
+    assert "All ratings were imported." in imported
 
 
 def test_all_of_one_origin_are_told_at_once():

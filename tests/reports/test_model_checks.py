@@ -15,6 +15,7 @@ import pytest
 from apps.common.services.jobs import run_job
 from apps.llm.bias_figures import Check, Figure
 from apps.llm.model_accounts import AccountedRun, CheckedRun, ModelAccount
+from apps.llm.models import PromptExample
 from apps.llm.services.bias import check_bias, request_checks
 from apps.llm.services.model_accounts import accounts_of, asked_with, checked_runs
 from apps.reliability.services.snapshots import take_snapshot
@@ -32,6 +33,8 @@ from apps.reports.services.models_asked import with_models
 from apps.reports.services.requesting import request_report
 from apps.reports.views.shown import shown_files
 from apps.reports.xlsx import workbook_bytes
+from apps.studies.models import ExclusionReason, Item
+from apps.studies.services.exclusions import exclude, revert
 from tests.llm.worlds import answer_all, make_endpoint, make_run
 from tests.reports.made import content_of, study_tables
 from tests.reports.test_archive import MEMBERS, written
@@ -134,6 +137,31 @@ def test_the_methods_say_what_was_asked_and_found() -> None:
     unset = replace(MODEL, parameters={}, base_url="", samples=1)
     assert "at the address of its provider (openai)" in methods_text(report(models=(unset,))).replace("\n", " ")
     assert "temperature not sent" in methods_text(report(models=(unset,))).replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("examples", "told"),
+    [
+        (
+            ("x",),
+            "shows 1 conversation as an example, with the experts' medians; this one is left out of its evaluation.",
+        ),
+        (("x", "y"), "2 conversations as examples, with the experts' medians; these are left out of its evaluation."),
+        (("{0}",), "medians; this one takes part in its evaluation all the same."),
+        (("x", "{0}"), "medians; 1 of these takes part in its evaluation all the same."),
+        (("x", "{0}", "{1}"), "medians; 2 of these take part in its evaluation all the same."),
+        (("{0}", "{1}"), "medians; these take part in its evaluation all the same."),
+    ],
+)
+def test_the_methods_say_what_the_prompt_showed_of_the_experts(examples: tuple[str, ...], told: str) -> None:
+    rated = study_tables()[0].items
+    places = tuple((("letters", one.format(*rated)),) for one in examples)
+    shown = replace(MODEL, examples=places)
+    [paragraph] = [one for one in methods_of(report(models=(shown,))).long if "gpt-5" in one]
+    assert told in paragraph
+    elsewhere = replace(shown, examples=tuple((("other", name),) for ((_block, name),) in places))
+    assert "left out of its evaluation" in methods_text(report(models=(elsewhere,))).replace("\n", " ")
+    assert "evaluation" not in methods_text(report())
 
 
 def shifts(**given) -> tuple[Figure, ...]:
@@ -257,7 +285,7 @@ def run(grief, rosa):
 def test_models_are_read_when_the_report_is_made(run, grief, rosa, django_assert_num_queries) -> None:
     content = content_of_snapshot(take_snapshot(study=grief, by=rosa), ReportOptions())
     assert (content.models, content.checks) == ((), ())
-    with django_assert_num_queries(4):
+    with django_assert_num_queries(5):
         full = with_models(content, grief)
     [model], [checked] = full.shown_models, full.shown_checks
     assert (model.rater, model.model, model.prompt_version) == ("model1", "fake", 1)
@@ -266,10 +294,32 @@ def test_models_are_read_when_the_report_is_made(run, grief, rosa, django_assert
     assert checked.figures
 
 
+def test_examples_of_a_prompt_are_told_until_they_are_taken_back(run, grief, rosa) -> None:
+    version, item = run.model_rater.version, Item.objects.filter(block__study=grief).order_by("pk")[0]
+    for slot, dimension in zip(("low", "high"), version.frameworks.get().dimensions.all()[:2], strict=False):
+        PromptExample.objects.create(version=version, dimension=dimension, item=item, slot=slot, score=1)
+    excluded = exclude(rater=run.model_rater.rater, item=item, reason=ExclusionReason.LEAKAGE, by=rosa)
+
+    def told() -> str:
+        content = content_of_snapshot(take_snapshot(study=grief, by=rosa), ReportOptions())
+        return " ".join(methods_of(with_models(content, grief)).long)
+
+    [account] = accounts_of(grief)
+    assert account.examples == (((item.block.slug, item.conversation.external_id),),)
+    assert "this one is left out of its evaluation" in told()
+    revert(exclusion=excluded, by=rosa)
+    assert "this one takes part in its evaluation all the same" in told()
+
+
 def test_queries_do_not_grow_with_models(run, grief, django_assert_num_queries) -> None:
     for number in range(3):
-        answer_all(make_run(grief, run.endpoint, name=f"other{number}"))
-    with django_assert_num_queries(4):
+        other = make_run(grief, run.endpoint, name=f"other{number}")
+        answer_all(other)
+        version = other.model_rater.version
+        dimension = version.frameworks.get().dimensions.all()[0]
+        for slot, item in zip(("low", "middle", "high")[: number + 1], grief.blocks.get().items.all(), strict=False):
+            PromptExample.objects.create(version=version, dimension=dimension, item=item, slot=slot, score=1)
+    with django_assert_num_queries(5):
         assert len(accounts_of(grief)) == 4
         assert len(checked_runs(grief)) == 1
 

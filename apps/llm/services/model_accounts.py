@@ -4,7 +4,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from apps.llm.model_accounts import AccountedRun, CheckedRun, ModelAccount
-from apps.llm.models import ModelRater, Run, RunState
+from apps.llm.models import ModelRater, PromptExample, Run, RunState
 from apps.llm.services.bias_state import latest_results
 from apps.studies.models import Rater, RaterKind, Study
 
@@ -13,12 +13,13 @@ MOST_RUNS = 5
 
 
 def accounts_of(study: Study) -> list[ModelAccount]:
-    """By name of the rater; without the runs that never started. Two queries."""
+    """By name of the rater; without the runs that never started. Three queries."""
     runs: dict[int, list[AccountedRun]] = {}
     for run in Run.objects.filter(study=study, checks=None).exclude(started_at=None).order_by("pk"):
         told = AccountedRun(run.pk, run.state, run.started_at, run.finished_at)
         runs.setdefault(run.model_rater_id, []).append(told)
     found = ModelRater.objects.filter(rater__study=study).select_related("rater", "version__prompt")
+    examples = _examples(study)
     return [
         ModelAccount(
             rater=one.rater.name,
@@ -34,9 +35,26 @@ def accounts_of(study: Study) -> list[ModelAccount]:
             cannot_tell=one.version.cannot_tell,
             content_hash=one.content_hash,
             runs=tuple(runs.get(one.pk, ())),
+            examples=tuple(sorted(tuple(sorted(places)) for places in examples.get(one.version_id, {}).values())),
         )
         for one in found.order_by("rater__name")
     ]
+
+
+def _examples(study: Study) -> dict[int, dict[int, set[tuple[str, str]]]]:
+    """version -> conversation that it shows -> where it is in the study: (block, conversation). One query."""
+    found: dict[int, dict[int, set[tuple[str, str]]]] = {}
+    shown = PromptExample.objects.filter(
+        version__prompt__study=study, item__conversation__items__block__study=study
+    ).values_list(
+        "version_id",
+        "item__conversation_id",
+        "item__conversation__items__block__slug",
+        "item__conversation__external_id",
+    )
+    for version, conversation, block, name in shown.order_by().distinct():
+        found.setdefault(version, {}).setdefault(conversation, set()).add((block, name))
+    return found
 
 
 def checked_runs(study: Study) -> list[CheckedRun]:

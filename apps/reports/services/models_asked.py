@@ -8,5 +8,5 @@ from apps.studies.models import Study
 
 
 def with_models(content: ReportContent, study: Study) -> ReportContent:
-    """The content with what the study's models were asked with, and their latest checks for bias. Four queries."""
+    """The content with what the study's models were asked with, and their latest checks for bias. Five queries."""
     return replace(content, models=tuple(accounts_of(study)), checks=tuple(checked_runs(study)))
