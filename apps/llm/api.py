@@ -129,7 +129,7 @@ class RunProgressSerializer(serializers.Serializer[RunProgress]):
     output_tokens = serializers.IntegerField()
     n_cost_unknown = serializers.IntegerField(help_text="Requests answered without a known cost.")
     n_ratings = serializers.IntegerField(help_text="Of the rater, from all its runs.")
-    rate = serializers.FloatField(allow_null=True, help_text="Answers a minute, over the last two minutes.")
+    rate = serializers.FloatField(allow_null=True, help_text="Answers a minute, over the last two minutes at most.")
     seconds_left = serializers.IntegerField(allow_null=True)
     has_worker = serializers.BooleanField(help_text="Whether a worker was seen within 30 seconds.")
     held_until = serializers.DateTimeField(

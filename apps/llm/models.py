@@ -358,7 +358,7 @@ class Run(TimeStamped):
 
 class CallState(models.TextChoices):
     PENDING = "pending", _("Waiting")
-    RUNNING = "running", _("Running")
+    RUNNING = "running", _("In hand")
     DONE = "done", _("Done")
     INVALID = "invalid", _("Invalid reply")
     FAILED = "failed", _("Failed")

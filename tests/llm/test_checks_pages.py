@@ -357,6 +357,13 @@ def length(difference: float | None, p: float | None, model: float | None = 0.3,
     ]
 
 
+def test_figures_of_length_have_a_unit() -> None:
+    table = table_of(length(0.123, 0.01), Check.LENGTH)
+    assert table.unit == "points per 100 words"
+    assert table.caption.startswith("In points per 100 words: ")
+    assert table_of(order(0.5), Check.ORDER).unit == ""
+
+
 @pytest.mark.parametrize(
     ("figures", "words"),
     [

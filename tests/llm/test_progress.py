@@ -80,8 +80,15 @@ def test_the_rate_is_of_the_answers_of_the_last_two_minutes(run):
         Call.objects.filter(pk=call.pk).update(state=CallState.DONE)
     found = progress_of(run)
     assert found.rate == pytest.approx(4.0)
+    assert (found.rate_seconds, found.is_rate_of_window) == (60, False)
     assert found.seconds_left == 15
     assert found.minutes_left == 1
+
+
+def test_a_rate_over_all_the_window_says_so(run):
+    for call, seconds in zip(run.calls.all(), (119.9, 60, 20), strict=False):
+        send(call, seconds_ago=seconds)
+    assert progress_of(run).is_rate_of_window
 
 
 def test_too_few_answers_tell_no_speed_and_neither_does_a_run_that_stands_still(run):

@@ -1,5 +1,6 @@
 """The page of a run, and what can be done with a run: who sees it, what it says in each state, that acts arrive."""
 
+import re
 from datetime import timedelta
 from decimal import Decimal
 
@@ -210,6 +211,36 @@ def test_the_controls_come_anew_only_where_they_have_changed(run, sign_in, rosa)
     assert "Resume</button>" in changed
     assert "csrfmiddlewaretoken" in changed
     assert "Paused. The next requests would go beyond the budget." in changed
+
+
+def test_when_it_ended_comes_with_the_end(run, sign_in, rosa):
+    client = sign_in(rosa)
+    change(run, state=RunState.RUNNING, started_at=timezone.now())
+    page = client.get(page_of(run)).text
+    assert page.count('id="run-asked"') == 1
+    assert "<dt>Ended</dt>" not in page
+    assert "run-asked" not in ask(client, run, "running")
+    change(run, state=RunState.DONE, finished_at=timezone.now())
+    part = ask(client, run, "running")
+    asked = part[part.index('hx-swap-oob="innerHTML:#run-asked"') :]
+    assert "<dt>Ended</dt>" in asked
+
+
+def test_the_speed_says_over_how_long_it_is(run, sign_in, rosa):
+    now = timezone.now()
+    for call in run.calls.all():
+        Exchange.objects.create(
+            call=call,
+            endpoint=run.endpoint,
+            state=ExchangeState.ANSWERED,
+            sent_at=now - timedelta(seconds=40),
+            ended_at=now,
+        )
+    change(run, state=RunState.RUNNING)
+    text = sign_in(rosa).get(page_of(run)).text
+    assert re.search(r"answers a minute, over the last 4\d seconds", text)
+    Exchange.objects.update(sent_at=now - timedelta(seconds=121))
+    assert "answers a minute, over the last two minutes" in sign_in(rosa).get(page_of(run)).text
 
 
 def test_the_page_stands_whole_without_htmx(run, sign_in, rosa):

@@ -38,8 +38,9 @@ class ErrorGroup:
 class RunProgress:
     """Counts are of calls (`n_done` ...) and of requests (`n_requests` ...); several requests may be one call's.
 
-    `rate` is in answers a minute, `seconds_left` by that rate; None: not known. `cost` is of the requests whose cost is
-    known, `n_cost_unknown` those that were answered without one. `n_ratings` are the rater's, of all its runs.
+    `rate` is in answers a minute over the last `rate_seconds`, `seconds_left` by that rate; None: not known. `cost` is
+    of the requests whose cost is known, `n_cost_unknown` those that were answered without one. `n_ratings` are the
+    rater's, of all its runs.
     Calls are claimed a little ahead: of `n_running` (and of `n_in_flight`) at most `most_at_once` are sent at one time,
     the others are held to be sent next.
     """
@@ -59,6 +60,7 @@ class RunProgress:
     budget: Decimal | None
     n_ratings: int
     rate: float | None
+    rate_seconds: int | None
     seconds_left: int | None
     errors: list[ErrorGroup]
     has_worker: bool
@@ -116,6 +118,11 @@ class RunProgress:
         return 0 if self.held_until is None else math.ceil((self.held_until - timezone.now()).total_seconds())
 
     @property
+    def is_rate_of_window(self) -> bool:
+        """Whether the rate is over all of `RATE_WINDOW`, and not only since the run was started or resumed."""
+        return self.rate_seconds is not None and self.rate_seconds >= RATE_WINDOW.total_seconds()
+
+    @property
     def minutes_left(self) -> int | None:
         """Rounded up; None: not known."""
         return None if self.seconds_left is None else -(-self.seconds_left // 60)
@@ -127,7 +134,7 @@ def progress_of(run: Run) -> RunProgress:
     states = Call.objects.filter(run=run).order_by().values_list("state").annotate(Count("pk"))
     calls = dict(states)
     requests = _requests(run)
-    rate = _rate(run, now) if run.state == RunState.RUNNING else None
+    rate, rate_seconds = _rate(run, now) if run.state == RunState.RUNNING else (None, None)
     n_open = sum(calls.get(state, 0) for state in OPEN_CALL_STATES)
     held_until = run.endpoint.held_until
     return RunProgress(
@@ -146,6 +153,7 @@ def progress_of(run: Run) -> RunProgress:
         budget=run.budget,
         n_ratings=Rating.objects.filter(rater=run.model_rater.rater_id).count(),
         rate=rate,
+        rate_seconds=rate_seconds,
         seconds_left=round(n_open / rate * 60) if rate else None,
         errors=_errors(run),
         has_worker=is_worker_alive(),
@@ -184,8 +192,8 @@ def _requests(run: Run) -> dict[str, int]:
     )
 
 
-def _rate(run: Run, now: datetime) -> float | None:
-    """Answers a minute, since the first of those counted was asked for."""
+def _rate(run: Run, now: datetime) -> tuple[float, int] | tuple[None, None]:
+    """Answers a minute, since the first of those counted was asked for, and how many seconds that is."""
     since = now - RATE_WINDOW
     # By when it was sent, which is indexed; what ended lately was sent within the timeout before.
     sent_since = since - timedelta(seconds=run.endpoint.timeout_seconds)
@@ -197,9 +205,9 @@ def _rate(run: Run, now: datetime) -> float | None:
         call__run=run,
     ).aggregate(count=Count("pk"), first=Min("sent_at"))
     if found["count"] < LEAST_ANSWERS:
-        return None
-    seconds = (now - max(found["first"], since)).total_seconds()
-    return float(found["count"] * 60 / max(seconds, 1))
+        return None, None
+    seconds = max((now - max(found["first"], since)).total_seconds(), 1)
+    return float(found["count"] * 60 / seconds), round(seconds)
 
 
 def _errors(run: Run) -> list[ErrorGroup]:

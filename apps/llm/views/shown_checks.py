@@ -67,11 +67,14 @@ CAPTIONS: Mapping[Check, Promise] = {
         "the standard deviation within items, in units of the scale."
     ),
     Check.LENGTH: gettext_lazy(
-        "By how many points the score rises with 100 words of the supporter’s, by least squares over items; the "
-        "experts’ is that of their lower median on the same items. p by robust standard errors (HC3), adjusted over "
-        "scales by the false discovery rate. Where interval and p point different ways, the row says what to go by."
+        "In points per 100 words: by how much the score rises with 100 words of the supporter’s, by least squares over "
+        "items; the experts’ is that of their lower median on the same items. p by robust standard errors (HC3), "
+        "adjusted over scales by the false discovery rate. Where interval and p point different ways, the row says "
+        "what to go by."
     ),
 }
+# For the captions of parts of a table, where all its figures are of one unit.
+UNITS: Mapping[Check, Promise] = {Check.LENGTH: gettext_lazy("points per 100 words")}
 STATISTICS: Mapping[Check, Sequence[str]] = {
     Check.ORDER: ORDER_STATISTICS,
     Check.DRAWS: DRAW_STATISTICS,
@@ -125,7 +128,8 @@ class ShownRow:
 class ShownTable:
     """A check: where none of its figures is defined, `reason` says why and there are no rows.
 
-    lead: what it comes to, all scales first; empty where nothing is tested.
+    lead: what it comes to, all scales first; empty where nothing is tested. unit: of all figures; empty where they
+    differ.
     """
 
     name: str
@@ -135,6 +139,7 @@ class ShownTable:
     rows: tuple[ShownRow, ...]
     reason: str
     lead: str = ""
+    unit: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +201,7 @@ def shown_tables(results: CheckResults) -> Iterator[ShownTable]:
             rows=tuple(rows) if _is_any_defined(results, check) else (),
             reason=_common_reason(results, check),
             lead=_lead(results, check),
+            unit=str(UNITS.get(check, "")),
         )
 
 
