@@ -53,7 +53,9 @@ def test_a_port_that_is_taken_is_named():
 
 def test_it_serves_until_it_is_interrupted():
     command = [sys.executable, str(MANAGE), "fake_llm", "--port", "0", "--require-key", "a-key", "--seed", "3"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    # Begun as a shell begins what runs in the background: deaf to Ctrl-C.
+    deaf = ["sh", "-c", 'trap "" INT; exec "$@"', "sh", *command]
+    with subprocess.Popen(deaf, stdout=subprocess.PIPE, text=True) as process:
         first = process.stdout.readline()
         url = first.rsplit(" ", 1)[1].strip()
         told = "".join(process.stdout.readline() for _ in range(6))

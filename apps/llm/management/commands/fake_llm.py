@@ -1,5 +1,6 @@
 """`python manage.py fake_llm`: a made-up model on this machine, to try runs out without a key and without cost."""
 
+import signal
 import threading
 from argparse import ArgumentParser
 from typing import Any
@@ -41,6 +42,8 @@ class Command(BaseCommand):
             server = FakeServer(script, port)
         except OSError as error:
             raise CommandError(f"Port {port} cannot be served on: {error.strerror}.") from None
+        # Ctrl-C ends it also where it was inherited as ignored, as a shell does to what it starts in the background.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         with server:
             self._tell(server)
             try:
